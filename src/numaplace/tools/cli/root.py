@@ -1,0 +1,82 @@
+"""The root of the command line: `numaplace`, its table of commands, its errors.
+
+A command is a row in `COMMANDS` and one file beside this one. Nothing of a
+command is imported until that command runs, so `--help` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import NamedTuple, NoReturn
+
+import click
+
+from numaplace import __version__
+from numaplace.model.errors import NumaplaceError
+
+EXIT_BAD_INPUT = 2  # the status click itself uses for a wrong option
+EXIT_READER_GONE = 1  # as click does when standard output is closed early
+
+
+class Entry(NamedTuple):
+    """One command: where it lives and the line that `--help` prints for it."""
+
+    target: str  # "module:attribute", a click command
+    summary: str
+
+
+COMMANDS: dict[str, Entry] = {}
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name and imports only the one that runs."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the commands in the order of the table: the order in which people need them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return one command; None when the table has no such name."""
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        module, _, attribute = entry.target.partition(":")
+        command = getattr(import_module(module), attribute)
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{entry.target} is not a click command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands from the table alone, importing none of them."""
+        if COMMANDS:
+            with formatter.section("Commands"):
+                formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="numaplace")
+def root() -> None:
+    """Place CPU, GPU and RDMA together, and say why when it cannot be done."""
+
+
+def main() -> NoReturn:
+    """Run the command line of this process and exit.
+
+    Status 0: done. 1: interrupted, or the reader of our output went away. 2: the input
+    or an option is wrong, told in one sentence on standard error, no traceback.
+    """
+    try:
+        try:
+            root.main(prog_name="numaplace")
+        finally:
+            sys.stdout.flush()
+    except NumaplaceError as error:
+        sys.stderr.write(f"numaplace: {error}\n")
+        raise SystemExit(EXIT_BAD_INPUT) from None
+    except BrokenPipeError:
+        # What is still buffered would fail once more, noisily, when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(EXIT_READER_GONE) from None
+    raise AssertionError("click ends the process itself")
