@@ -1,0 +1,63 @@
+# Every target makes `.venv` from requirements.lock on first use and again when the lock changes.
+# A person needs two of them: `make demo` and `make test`.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+# uv is used when it is on PATH (seconds); otherwise python3 -m venv and pip (half a minute).
+UV := $(shell command -v uv 2>/dev/null)
+PYTHON ?= python3
+VENV := .venv
+STAMP := $(VENV)/.installed
+BIN := $(VENV)/bin
+LOCK_GROUPS := test lint docs build
+
+.PHONY: help demo test check docs bench lock clean venv
+
+help:
+	@echo "make demo    place the example manifests on described machines and show this one"
+	@echo "make test    the tests that need only Python"
+	@echo "make check   ruff, mypy, import contracts, dependencies"
+	@echo "make docs    the documentation, into docs/_build/html"
+	@echo "make bench   the measurements kept in bench/"
+	@echo "make lock    resolve requirements.lock anew from pyproject.toml"
+	@echo "make clean   remove .venv and everything built"
+
+demo: $(STAMP)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" bash deploy/examples/demo.sh
+
+test: $(STAMP)
+	@$(BIN)/python -m pytest -n 2
+
+check: $(STAMP)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/deptry src
+
+docs: $(STAMP)
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+bench: $(STAMP)
+	@$(BIN)/python -m bench
+
+venv: $(STAMP)
+
+# The stamp is written last: an installation that broke off is begun again.
+$(STAMP): requirements.lock pyproject.toml
+	@PYTHON="$(PYTHON)" UV="$(UV)" bash .ci/make-venv $(VENV)
+	@touch $@
+
+# The same command that wrote the file: one lock for every Python and platform, hashes, no addresses.
+lock:
+	@tool=$$(mktemp -d) && trap 'rm -rf "$$tool"' EXIT && \
+	uv="$(UV)"; if [ -z "$$uv" ]; then $(PYTHON) -m venv "$$tool" && "$$tool/bin/pip" install -q uv && uv="$$tool/bin/uv"; fi && \
+	"$$uv" pip compile pyproject.toml $(LOCK_GROUPS:%=--group %) --universal --python-version 3.11 \
+	  --generate-hashes --no-header --no-emit-index-url --no-emit-find-links --quiet -o requirements.lock && \
+	if grep -n '://' requirements.lock; then echo "requirements.lock: the lines above hold an address" >&2; exit 1; fi
+
+clean:
+	rm -rf $(VENV) build dist docs/_build .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	find src tests docs bench deploy -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
