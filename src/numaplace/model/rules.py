@@ -1,0 +1,117 @@
+"""The node rules a Pod carries, and what a node shows to them.
+
+Taken over from the Pod and Node objects as far as `decide/rules` judges them; each
+rule there reads a few of these fields.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+
+_NOTHING: Mapping[str, str] = MappingProxyType({})
+_NO_AMOUNT: Mapping[str, int] = MappingProxyType({})
+
+
+class Operator(StrEnum):
+    """Operators of node selector and label selector terms."""
+
+    IN = "In"
+    NOT_IN = "NotIn"
+    EXISTS = "Exists"
+    DOES_NOT_EXIST = "DoesNotExist"
+    GT = "Gt"
+    LT = "Lt"
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One expression: `key` `operator` `values`."""
+
+    key: str
+    operator: Operator
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTerm:
+    """Expressions on labels and on fields (metadata.name) that must all hold; an empty term matches nothing."""
+
+    labels: tuple[Requirement, ...] = ()
+    fields: tuple[Requirement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PreferredTerm:
+    """A wish: nodes that match gain `weight` (1..100)."""
+
+    weight: int
+    term: NodeTerm
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSelector:
+    """Which Pods are meant; no requirement matches every Pod, None in place of a selector none."""
+
+    requirements: tuple[Requirement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PodAntiAffinityTerm:
+    """No Pod matched by `selector` in `namespaces` may share the node's value of `topology_key`."""
+
+    topology_key: str
+    selector: LabelSelector | None
+    namespaces: tuple[str, ...]  # the Pod's own where the manifest names none
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    """A node's taint; `effect` is NoSchedule, PreferNoSchedule or NoExecute."""
+
+    key: str
+    value: str
+    effect: str
+
+
+@dataclass(frozen=True, slots=True)
+class Toleration:
+    """A Pod's toleration; empty key with EXISTS tolerates all, empty effect every effect."""
+
+    key: str = ""
+    operator: str = "Equal"  # Equal, Exists, Lt, Gt
+    value: str = ""
+    effect: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    """Node-level amounts: CPU in milli-CPUs, memory in bytes, the rest in units, by resource name."""
+
+    cpu_milli: int = 0
+    memory_bytes: int = 0
+    others: Mapping[str, int] = field(default_factory=lambda: _NO_AMOUNT)
+
+
+@dataclass(frozen=True, slots=True)
+class PodRules:
+    """What a Pod demands of its node, and what other Pods' rules see of it."""
+
+    labels: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    node_selector: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    required_terms: tuple[NodeTerm, ...] | None = None  # None: no required node affinity; else one must match
+    preferred_terms: tuple[PreferredTerm, ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
+    anti_affinity: tuple[PodAntiAffinityTerm, ...] = ()
+    amounts: Amounts = Amounts()  # the scheduler's view: effective requests of the whole Pod
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRules:
+    """What a node shows to the rules: labels, taints, cordon and what the kubelet offers."""
+
+    labels: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    taints: tuple[Taint, ...] = ()
+    cordoned: bool = False
+    allocatable: Amounts | None = None  # None: not told, so not judged
+    max_pods: int | None = None
