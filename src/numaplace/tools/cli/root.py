@@ -14,7 +14,7 @@ from typing import NamedTuple, NoReturn
 import click
 
 from numaplace import __version__
-from numaplace.model.errors import NumaplaceError
+from numaplace.model.errors import BrokenPromiseError, NumaplaceError
 
 EXIT_BAD_INPUT = 2  # the status click itself uses for a wrong option
 EXIT_READER_GONE = 1  # as click does when standard output is closed early
@@ -56,7 +56,7 @@ class LazyGroup(click.Group):
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="numaplace")
+@click.version_option(__version__, prog_name="numaplace", message="%(prog)s %(version)s")
 def root() -> None:
     """Place CPU, GPU and RDMA together, and say why when it cannot be done."""
 
@@ -72,6 +72,8 @@ def main() -> NoReturn:
             root.main(prog_name="numaplace")
         finally:
             sys.stdout.flush()
+    except BrokenPromiseError:
+        raise  # a defect of ours: whoever mends it needs the traceback
     except NumaplaceError as error:
         sys.stderr.write(f"numaplace: {error}\n")
         raise SystemExit(EXIT_BAD_INPUT) from None
