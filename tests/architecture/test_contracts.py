@@ -1,4 +1,4 @@
-"""The bands of docs/explanation/architecture.md are contracts in pyproject.toml; they hold, and they bite."""
+"""The bands (tools > services > adapters > wire > decide > model) are contracts that hold, and that bite."""
 
 import os
 import shutil
