@@ -30,6 +30,23 @@ class Container:
 
 
 @dataclass(frozen=True, slots=True)
+class JsonField:
+    """One member of a JSON object in an annotation."""
+
+    key: str
+    value: str  # a string's text; any other value as compact JSON
+    is_text: bool = True  # whether the value is a JSON string
+
+
+@dataclass(frozen=True, slots=True)
+class JsonDocument:
+    """An annotation's JSON object, read but not judged; `fault` says why the text is none."""
+
+    fields: tuple[JsonField, ...] = ()  # as written, double keys kept
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Pod:
     """A decoded Pod."""
 
@@ -38,13 +55,20 @@ class Pod:
     name: str
     containers: tuple[Container, ...]  # init containers (plain and sidecar) in order, then app containers
     annotations: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    documents: Mapping[str, JsonDocument] = field(default_factory=lambda: MappingProxyType({}))  # of keys.JSON_KEYS
     rules: PodRules = PodRules()  # labels, selectors, tolerations ...; `amounts` is filled by decide/admit
     overhead_milli: Mapping[str, int] = field(default_factory=lambda: _NO_AMOUNT)
-    pod_level_resources: tuple[str, ...] = ()  # resource names in spec.resources
+    pod_level_milli: Mapping[str, int] = field(default_factory=lambda: _NO_AMOUNT)  # requests of spec.resources
     resizable_cpu: tuple[ContainerName, ...] = ()  # containers with a resizePolicy for CPU
     host_network: bool = False
     scheduler: str = "default-scheduler"
     priority: int = 0
     created_s: float = 0.0
     node_name: NodeName | None = None
-    owner: str = ""  # kind/name of the controller, or the manifest's object that it was expanded from
+    ended: bool = False  # Succeeded or Failed: it holds nothing any more
+    owner: str = ""  # Kind/name of the controller, or the manifest's object that it was expanded from
+
+    @property
+    def full_name(self) -> str:
+        """namespace/name, as kubectl prints it."""
+        return f"{self.namespace}/{self.name}"

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
+from numaplace.model.ids import NodeName
+
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 _NO_AMOUNT: Mapping[str, int] = MappingProxyType({})
 
@@ -63,6 +65,7 @@ class PodAntiAffinityTerm:
     topology_key: str
     selector: LabelSelector | None
     namespaces: tuple[str, ...]  # the Pod's own where the manifest names none
+    namespace_selector: LabelSelector | None = None  # more namespaces, by the one label each has: its name
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,7 @@ class PodRules:
 class NodeRules:
     """What a node shows to the rules: labels, taints, cordon and what the kubelet offers."""
 
+    name: NodeName = NodeName("")  # what matchFields metadata.name is compared with
     labels: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     taints: tuple[Taint, ...] = ()
     cordoned: bool = False
