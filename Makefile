@@ -20,7 +20,7 @@ help:
 	@echo "make check   ruff, mypy, import contracts, dependencies"
 	@echo "make docs    the documentation, into docs/_build/html"
 	@echo "make bench   the measurements kept in bench/"
-	@echo "make lock    resolve requirements.lock anew from pyproject.toml"
+	@echo "make lock    write requirements.lock from pyproject.toml; pins that still fit are kept"
 	@echo "make clean   remove .venv and everything built"
 
 demo: $(STAMP)
@@ -50,7 +50,7 @@ $(STAMP): requirements.lock pyproject.toml
 	@PYTHON="$(PYTHON)" UV="$(UV)" bash .ci/make-venv $(VENV)
 	@touch $@
 
-# The same command that wrote the file: one lock for every Python and platform, hashes, no addresses.
+# One lock for every Python and platform, hashes, no addresses.
 lock:
 	@tool=$$(mktemp -d) && trap 'rm -rf "$$tool"' EXIT && \
 	uv="$(UV)"; if [ -z "$$uv" ]; then $(PYTHON) -m venv "$$tool" && "$$tool/bin/pip" install -q uv && uv="$$tool/bin/uv"; fi && \
