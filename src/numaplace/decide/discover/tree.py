@@ -4,6 +4,8 @@
 machine writes one out. Discovery takes nothing else, so all of them are read alike.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -12,7 +14,8 @@ from dataclasses import dataclass, field
 class Tree:
     """Part of a file system; paths are relative to its root, without a leading slash.
 
-    `links` maps a symbolic link to the path it leads to, resolved inside the root;
+    `links` maps a symbolic link to the path it leads to, resolved inside the root (it
+    need not be there); files below a link stand under the path it leads to.
     `faults` maps a path that could not be read to the reason, in words.
     """
 
@@ -31,11 +34,23 @@ class Tree:
                 names.add(name)
                 path = parent
 
+    def follow(self, path: str) -> str:
+        """The path with the symbolic links of this tree taken out; unchanged if it has none."""
+        if path in self.files or not self.links:
+            return path
+        at = len(path)
+        while at > 0:
+            target = self.links.get(path[:at])
+            if target is not None:
+                return target + path[at:]
+            at = path.rfind("/", 0, at)
+        return path
+
     def names(self, folder: str) -> list[str]:
         """The names directly below `folder`, sorted; empty if there is no such folder."""
-        return sorted(self._children.get(folder, ()))
+        return sorted(self._children.get(self.follow(folder), ()))
 
     def text(self, path: str) -> str | None:
         """The file as text without surrounding blanks and NUL bytes; None if it is not there."""
-        content = self.files.get(path)
+        content = self.files.get(self.follow(path))
         return None if content is None else content.decode("utf-8", "replace").strip(" \t\r\n\0")
