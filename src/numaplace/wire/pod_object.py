@@ -1,0 +1,169 @@
+"""The parts of a Kubernetes Pod object that numaplace reads, as msgspec structs.
+
+`wire.pod` turns them into the nouns of `model`; fields that are not listed here are
+ignored, since the API server is the judge of them. Every optional field may be null.
+"""
+
+from typing import Any
+
+import msgspec
+
+Quantities = dict[str, Any]  # judged by wire.quantity, which words its own complaints
+
+
+class _Part(msgspec.Struct, rename="camel"):
+    """A part of a Kubernetes object: camelCase names, unknown fields ignored."""
+
+
+class OwnerReference(_Part):
+    """The object a Pod belongs to."""
+
+    kind: str = ""
+    name: str = ""
+    controller: bool | None = None
+
+
+class Metadata(_Part):
+    """Name, labels, annotations and age."""
+
+    name: str | None = None
+    generate_name: str | None = None
+    namespace: str | None = None
+    uid: str | None = None
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+    creation_timestamp: str | None = None
+    owner_references: list[OwnerReference] | None = None
+
+
+class Resources(_Part):
+    """Requests and limits by resource name."""
+
+    requests: Quantities | None = None
+    limits: Quantities | None = None
+
+
+class ResizePolicy(_Part):
+    """What may be resized in place."""
+
+    resource_name: str = ""
+
+
+class Container(_Part):
+    """One container, init or app."""
+
+    name: str
+    resources: Resources | None = None
+    restart_policy: str | None = None
+    resize_policy: list[ResizePolicy] | None = None
+
+
+class Expression(_Part):
+    """One expression of a node or label selector."""
+
+    key: str
+    operator: str
+    values: list[str] | None = None
+
+
+class NodeSelectorTerm(_Part):
+    """Expressions that must all hold."""
+
+    match_expressions: list[Expression] | None = None
+    match_fields: list[Expression] | None = None
+
+
+class NodeSelector(_Part):
+    """Terms of which one must hold."""
+
+    node_selector_terms: list[NodeSelectorTerm]
+
+
+class PreferredNodeTerm(_Part):
+    """A wish for nodes."""
+
+    weight: int
+    preference: NodeSelectorTerm
+
+
+class NodeAffinity(_Part):
+    """What a Pod demands of and wishes for its node."""
+
+    required: NodeSelector | None = msgspec.field(name="requiredDuringSchedulingIgnoredDuringExecution", default=None)
+    preferred: list[PreferredNodeTerm] | None = msgspec.field(
+        name="preferredDuringSchedulingIgnoredDuringExecution", default=None
+    )
+
+
+class LabelSelector(_Part):
+    """Which objects are meant, by label."""
+
+    match_labels: dict[str, str] | None = None
+    match_expressions: list[Expression] | None = None
+
+
+class PodAffinityTerm(_Part):
+    """Pods that must be, or must not be, in the same domain."""
+
+    topology_key: str
+    label_selector: LabelSelector | None = None
+    namespaces: list[str] | None = None
+    namespace_selector: LabelSelector | None = None
+    match_label_keys: list[str] | None = None
+    mismatch_label_keys: list[str] | None = None
+
+
+class PodAffinity(_Part):
+    """Pod affinity or anti-affinity; only the required terms are read."""
+
+    required: list[PodAffinityTerm] | None = msgspec.field(
+        name="requiredDuringSchedulingIgnoredDuringExecution", default=None
+    )
+
+
+class Affinity(_Part):
+    """The affinities that are judged here."""
+
+    node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
+
+
+class Toleration(_Part):
+    """A taint the Pod may live with."""
+
+    key: str | None = None
+    operator: str | None = None
+    value: str | None = None
+    effect: str | None = None
+
+
+class PodSpec(_Part):
+    """What is read of a Pod's spec."""
+
+    containers: list[Container]
+    init_containers: list[Container] | None = None
+    node_name: str | None = None
+    node_selector: dict[str, str] | None = None
+    affinity: Affinity | None = None
+    tolerations: list[Toleration] | None = None
+    overhead: Quantities | None = None
+    resources: Resources | None = None
+    host_network: bool | None = None
+    scheduler_name: str | None = None
+    priority: int | None = None
+    priority_class_name: str | None = None
+
+
+class PodStatus(_Part):
+    """What is read of a Pod's status."""
+
+    phase: str | None = None
+
+
+class PodObject(_Part):
+    """A Pod."""
+
+    spec: PodSpec
+    metadata: Metadata = msgspec.field(default_factory=Metadata)
+    status: PodStatus | None = None
