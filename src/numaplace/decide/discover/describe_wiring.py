@@ -1,0 +1,141 @@
+"""Wiring: gives the functions of a described machine their addresses and bridge paths.
+
+Addresses that a description names are kept, all others are handed out, so that
+equal descriptions become equal machines.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
+
+from numaplace.decide.discover.describe_cards import (
+    Card,
+    GpuCard,
+    HcaCard,
+    HostBridge,
+    Switch,
+    addresses_in,
+)
+from numaplace.model.devices import BridgePath, Gpu, Hca, PciDevice
+from numaplace.model.errors import InputError
+from numaplace.model.ids import GpuUuid, HcaName, NumaId, PciAddress
+
+BRIDGE_CLASS, NETWORK_CLASS, INFINIBAND_CLASS, ACCELERATOR_CLASS = 0x060400, 0x020000, 0x020700, 0x120000
+GPU_CLASSES = {"10de": 0x030200, "1002": 0x038000}  # what data-centre cards of NVIDIA and AMD say they are
+DRIVERS = {"10de": "nvidia", "1002": "amdgpu", "15b3": "mlx5_core", "1d0f": "efa", "8086": "ice"}
+DEVICES = {"10de": "2330", "1002": "74a1", "15b3": "1021", "1d0f": "efa2", "8086": "1592"}  # a usual card of each
+NAME_STEMS = {"15b3": "mlx5_", "1d0f": "efa_"}
+
+_BUSES, _SLOTS = 256, 32  # of a PCI domain, of a bus
+_FIRST_BUS = 0x10  # below it real machines keep their chipset
+
+
+class Wiring:
+    """One walk over the host bridges; read `pci`, `gpus` and `hcas` when it is done."""
+
+    def __init__(self, bridges: Sequence[HostBridge], domain: int = 0) -> None:
+        """Wire everything up; new addresses begin in the PCI domain `domain`.
+
+        InputError when an address or an RDMA name is used twice, or when more hangs
+        below one bridge than a bus has room for.
+        """
+        named = [address for bridge in bridges for address in addresses_in(bridge.below)]
+        _refuse_twice("PCI address", named)
+        self.pci: list[PciDevice] = []
+        self.gpus: list[Gpu] = []
+        self.hcas: list[Hca] = []
+        self._domain = domain
+        self._used = {address.rpartition(":")[0] for address in named}
+        self._names = (f"{number}" for number in count())
+        for bridge, start in zip(bridges, _starts(bridges), strict=True):
+            self._buses = count(start)
+            self._host_bridge(bridge)
+        _refuse_twice("RDMA device name", [hca.name for hca in self.hcas])
+
+    def _host_bridge(self, bridge: HostBridge) -> None:
+        bus = self._free_bus()
+        path = (f"pci{bus}",)
+        for slot, thing in _slots(bridge.below, first=1):
+            if bridge.flat and not isinstance(thing, Switch):
+                self._card(thing, PciAddress(f"{bus}:{slot:02x}.0"), bridge.numa, path)
+            else:
+                port = self._port(PciAddress(f"{bus}:{slot:02x}.0"), bridge.numa, path)
+                self._behind(thing, bridge.numa, port)
+
+    def _behind(self, thing: Card | Switch, numa: NumaId | None, path: BridgePath) -> None:
+        """Put one thing on a bus of its own, at the end of `path`."""
+        first = PciAddress(f"{self._free_bus()}:00.0") if thing.address is None else thing.address
+        if not isinstance(thing, Switch):
+            return self._card(thing, first, numa, path)
+        upstream, inner = self._port(first, numa, path), self._free_bus()
+        for slot, below in _slots(thing.below, first=0):
+            self._behind(below, numa, self._port(PciAddress(f"{inner}:{slot:02x}.0"), numa, upstream))
+        return None
+
+    def _port(self, address: PciAddress, numa: NumaId | None, path: BridgePath) -> BridgePath:
+        self.pci.append(PciDevice(address, BRIDGE_CLASS, "8086", "352a", numa, path, "pcieport"))
+        return (*path, address)
+
+    def _card(self, card: Card, free: PciAddress, numa: NumaId | None, path: BridgePath) -> None:
+        address, vendor = card.address or free, card.vendor
+        code = NETWORK_CLASS
+        if isinstance(card, GpuCard):
+            code = GPU_CLASSES.get(vendor, ACCELERATOR_CLASS)
+            uuid = card.uuid or _uuid_of(address) if vendor == "10de" else card.uuid
+            self.gpus.append(Gpu(address, numa, vendor, uuid, card.model, path, card.memory_numa, card.mig, card.fault))
+        elif isinstance(card, HcaCard):
+            code = INFINIBAND_CLASS if any(p.link_layer == "InfiniBand" for p in card.ports) else NETWORK_CLASS
+            for name in card.names or (self._name(vendor),):
+                self.hcas.append(Hca(name, address, numa, card.ports, vendor, path, card.fault))
+        driver, device = DRIVERS.get(vendor, ""), DEVICES.get(vendor, "0001")
+        self.pci.append(PciDevice(address, code, vendor, device, numa, path, driver))
+
+    def _name(self, vendor: str) -> HcaName:
+        return HcaName(NAME_STEMS.get(vendor, "rdma_") + next(self._names))
+
+    def _free_bus(self) -> str:
+        """The next bus that nobody has, as `DOMAIN:BUS`."""
+        for number in self._buses:
+            domain, bus = divmod(number, _BUSES)
+            text = f"{self._domain + domain:04x}:{bus:02x}"
+            if text not in self._used:
+                self._used.add(text)
+                return text
+        raise AssertionError("buses do not end")
+
+
+def _starts(bridges: Sequence[HostBridge]) -> Iterator[int]:
+    """Where the buses of each host bridge begin: spread over one domain, or over as many as it takes."""
+    needs = [1 + sum(map(_buses_of, bridge.below)) for bridge in bridges]
+    spare = max(0, _BUSES - _FIRST_BUS - sum(needs)) // max(1, len(needs))
+    at = _FIRST_BUS
+    for need in needs:
+        if at % _BUSES + need > _BUSES:
+            at += _BUSES - at % _BUSES
+        yield at
+        at += need + spare
+
+
+def _buses_of(thing: Card | Switch) -> int:
+    return 2 + sum(map(_buses_of, thing.below)) if isinstance(thing, Switch) else 1
+
+
+def _slots(below: Sequence[Card | Switch], first: int) -> Iterator[tuple[int, Card | Switch]]:
+    if len(below) > _SLOTS - first:
+        raise InputError(
+            "devices below one PCI bridge", found=str(len(below)), wanted=f"at most {_SLOTS - first}; add a switch"
+        )
+    return iter(enumerate(below, first))
+
+
+def _uuid_of(address: PciAddress) -> GpuUuid:
+    """A UUID that follows from the address alone."""
+    domain, _, rest = address.partition(":")
+    return GpuUuid(f"GPU-{int(domain, 16):08x}-0000-4000-8000-{int(rest.replace(':', '').replace('.', ''), 16):012x}")
+
+
+def _refuse_twice(what: str, names: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise InputError(what, found=f"{name} twice", wanted="each one once in a machine")
+        seen.add(name)
