@@ -66,7 +66,7 @@ def node_state(
     package = rules.labels.get(ALIGN_LABEL) == AlignLevel.PACKAGE
     align = AlignLevel.PACKAGE if package else AlignLevel.NUMA
     layout = None if topology is None else layout_of(topology, reserved, align)
-    return NodeState(name, rules, topology, layout, reserved)
+    return NodeState(name, replace(rules, name=name), topology, layout, reserved)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ Called by `wire.pod`; nodes and Pods are compared with the result by `decide/rul
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
+from numaplace.decide.rules.expressions import integer
 from numaplace.model.errors import InputError
 from numaplace.model.rules import (
     LabelSelector,
@@ -62,13 +63,7 @@ def _wrong_values(operator: Operator, values: tuple[str, ...]) -> str:
         return "" if values else "at least one value"
     if operator in (Operator.EXISTS, Operator.DOES_NOT_EXIST):
         return "no values" if values else ""
-    return "" if len(values) == 1 and is_integer(values[0]) else "one whole number"
-
-
-def is_integer(text: str) -> bool:
-    """Whether Go's ParseInt would take the text as a 64-bit number."""
-    digits = text[1:] if text[:1] in ("+", "-") else text
-    return digits.isascii() and digits.isdigit() and len(digits) <= 19 and -(2**63) <= int(text) < 2**63
+    return "" if len(values) == 1 and integer(values[0]) is not None else "one whole number"
 
 
 def _chosen(text: str, legal: tuple[T, ...], where: str) -> T:
@@ -141,6 +136,6 @@ def _toleration(one: obj.Toleration, where: str) -> Toleration:
         raise InputError(f"{where}: operator", found=f"{operator} without a key", wanted="Exists where no key is named")
     if operator == "Exists" and value:
         raise InputError(f"{where} of {key!r}: value", found=shown(value), wanted="no value beside Exists")
-    if operator in ("Lt", "Gt") and not is_integer(value):
+    if operator in ("Lt", "Gt") and integer(value) is None:
         raise InputError(f"{where} of {key!r}: value", found=shown(value), wanted=f"a whole number beside {operator}")
     return Toleration(key, operator, value, effect)

@@ -1,0 +1,51 @@
+"""The rules of Kubernetes and of our own that decide whether a node may take a Pod at all.
+
+`check` goes through them in order; the first that says no is the node's answer.
+One file a rule. What a real scheduler judges besides (volumes, spread, ports) is
+left to it.
+"""
+
+from collections.abc import Iterable
+
+from numaplace.decide.rules import amounts, anti_affinity, cards, cordon, enabled, node_affinity, node_selector, taints
+from numaplace.decide.rules.wishes import wishes_met
+from numaplace.model.refusal import Refusal
+from numaplace.model.request import PodRequest
+from numaplace.model.rules import NodeRules
+from numaplace.model.settings import Settings
+
+__all__ = ["check", "check_node", "check_present", "daemon_belongs", "wishes_met"]
+
+
+def check(request: PodRequest, node: NodeRules, present: Iterable[PodRequest], settings: Settings) -> Refusal | None:
+    """Why the node may not take the Pod: NODE_NOT_ENABLED or NODE_RULE; None where every rule is kept.
+
+    `present` are the Pods that the node holds or has promised room to; the Pod
+    itself among them is passed over. The sentence names no node, so that equal
+    answers of many nodes can be counted together; `Refusal.node` does.
+    """
+    return check_node(request, node, settings) or check_present(request, node, present)
+
+
+def check_node(request: PodRequest, node: NodeRules, settings: Settings) -> Refusal | None:
+    """The rules that only look at the Pod and the node: the answer holds until one of the two changes."""
+    return (
+        enabled.refuse(request, node, settings)
+        or cards.refuse(request, node, settings)
+        or cordon.refuse(request, node)
+        or node_selector.refuse(request, node)
+        or node_affinity.refuse(request, node)
+        or taints.refuse(request, node)
+    )
+
+
+def check_present(request: PodRequest, node: NodeRules, present: Iterable[PodRequest]) -> Refusal | None:
+    """The rules that also look at the Pods on the node."""
+    others = tuple(one for one in present if one.uid != request.uid)
+    return anti_affinity.refuse(request, node, others) or amounts.refuse(request, node, others)
+
+
+def daemon_belongs(request: PodRequest, node: NodeRules) -> bool:
+    """Whether a DaemonSet makes a Pod for this node: selector, affinity and taints, not whether there is room."""
+    refusal = node_selector.refuse(request, node) or node_affinity.refuse(request, node) or taints.refuse(request, node)
+    return refusal is None
