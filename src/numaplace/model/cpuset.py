@@ -12,7 +12,9 @@ from numaplace.model.errors import InputError
 
 MAX_CPU_ID = 65_535  # far above the kernel's NR_CPUS (8192); keeps an absurd list from eating memory
 
-_PART = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?")
+_PART = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?", re.ASCII)
+_MASK = re.compile(r"[0-9a-fA-F]{1,8}(?:,[0-9a-fA-F]{1,8})*")
+_MASK_WORD_BITS = 32
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -46,6 +48,19 @@ class CpuSet:
                     wanted=f"numbers and rising ranges up to {MAX_CPU_ID}, like 0-3,8",
                 )
             bits |= (1 << (last + 1)) - (1 << first)
+        return cls(bits)
+
+    @classmethod
+    def parse_mask(cls, text: str) -> "CpuSet":
+        """Read the kernel's mask format: 32-bit words in hex, highest first, `3,0000000f`.
+
+        InputError on anything else, also on empty text: the kernel prints a zero for no CPU.
+        """
+        if _MASK.fullmatch(text) is None or text.count(",") >= (MAX_CPU_ID + 1) // _MASK_WORD_BITS:
+            raise InputError("CPU mask", found=repr(text[:40]), wanted="32-bit words in hex, like 3,0000000f")
+        bits = 0
+        for word in text.split(","):
+            bits = bits << _MASK_WORD_BITS | int(word, 16)
         return cls(bits)
 
     def __str__(self) -> str:

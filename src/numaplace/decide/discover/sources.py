@@ -51,6 +51,7 @@ PATTERNS: tuple[str, ...] = (
     f"{NVIDIA}/gpus/*/information",
     f"{NVIDIA}/gpus/*/numa_status",
     f"{NVIDIA}/capabilities/gpu#/mig/gi#/access",
+    f"{NVIDIA}/capabilities/gpu#/mig/gi#/ci#/access",
     *(f"{HUGEPAGES}/hugepages-#kB/{name}" for name in ("nr_hugepages", "free_hugepages")),
     MEMINFO,
     FACTS,

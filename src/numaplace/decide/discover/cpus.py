@@ -1,0 +1,151 @@
+"""CPUs: which are online, and how they make up cores, dies and packages.
+
+Sets of CPUs are believed before numbers: firmware repeats, forgets and invents
+numbers. docs/sources.md#cpus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from numaplace.decide.discover.cpuinfo import parse_cpuinfo
+from numaplace.decide.discover.partition import groups_by, groups_of, names_of
+from numaplace.decide.discover.reading import Reading
+from numaplace.decide.discover.sources import CPU, CPUINFO, DIE, NODE, PACKAGE, SIBLINGS
+from numaplace.model.cpuset import CpuSet, union
+from numaplace.model.finding import FindingCode
+from numaplace.model.ids import PackageId
+from numaplace.model.topology import Die, Package
+
+MAX_PACKAGE_ID = 2**31 - 2  # above it is -1 that was printed without its sign
+
+
+@dataclass(frozen=True, slots=True)
+class Processors:
+    """The CPUs of a machine and their partitions, each by lowest CPU."""
+
+    online: CpuSet
+    packages: tuple[Package, ...]
+    dies: tuple[Die, ...]
+    cores: tuple[CpuSet, ...]
+
+
+def assemble_cpus(reading: Reading) -> Processors:
+    """Find the online CPUs and group them; packages are sorted by id."""
+    info = parse_cpuinfo(reading.text(CPUINFO) or "")
+    online = _online(reading, CpuSet.of(info))
+    packages = _packages(reading, online, {cpu: one.package for cpu, one in info.items()})
+    home = {cpu: package.id for package in packages for cpu in package.cpus}
+    return Processors(
+        online=online,
+        packages=tuple(sorted(packages, key=lambda one: one.id)),
+        dies=tuple(_dies(reading, online, home)),
+        cores=tuple(_cores(reading, online, home, {cpu: one.core for cpu, one in info.items()})),
+    )
+
+
+def _online(reading: Reading, in_cpuinfo: CpuSet) -> CpuSet:
+    """The online CPUs by the best source there is; notes those that are present but offline."""
+    folders = CpuSet.of(reading.numbered(CPU, "cpu"))
+    told = reading.cpus(CPU, ("online",))
+    if told:
+        online = told
+    elif folders:
+        # CPU 0 has no switch on most x86: what is not switched off is on.
+        online = CpuSet.of(cpu for cpu in folders if reading.number(f"{CPU}/cpu{cpu}/online") != 0)
+    else:
+        online = in_cpuinfo or _named_anywhere(reading)
+    offline = (reading.cpus(CPU, ("present",)) or folders) - online
+    if offline and online:
+        reading.doubt(FindingCode.CPU_OFFLINE, CPU, f"CPUs {offline} are present but not online")
+    return online
+
+
+def _named_anywhere(reading: Reading) -> CpuSet:
+    named = reading.cpus(CPU, ("present",)) or reading.cpus(CPU, ("possible",))
+    if named:
+        return named
+    nodes = (f"{NODE}/node{node}" for node in reading.numbered(NODE, "node"))
+    return union(reading.cpus(node, ("cpulist", "cpumap")) or CpuSet() for node in nodes)
+
+
+def _told(reading: Reading, online: CpuSet, names: tuple[str, ...]) -> dict[int, CpuSet]:
+    """What each online CPU says under `names`, cut to the online CPUs; a set without the CPU itself is no answer."""
+    told = {}
+    for cpu in online:
+        cpus = reading.cpus(f"{CPU}/cpu{cpu}/topology", names)
+        if cpus is not None and cpu in cpus:
+            told[cpu] = cpus & online
+        elif cpus is not None:
+            where = f"{CPU}/cpu{cpu}/topology"
+            reading.doubt(FindingCode.SIBLINGS_ODD, where, f"{names[0]} of CPU {cpu} is {cpus}, without the CPU itself")
+    return told
+
+
+def _grouped(reading: Reading, told: Mapping[int, CpuSet], what: str) -> list[CpuSet]:
+    groups, odd = groups_of(told)
+    if odd:
+        reading.doubt(FindingCode.SIBLINGS_ODD, CPU, f"CPUs {odd} contradict other CPUs about who is in their {what}")
+    return groups
+
+
+def _packages(reading: Reading, online: CpuSet, in_cpuinfo: Mapping[int, int | None]) -> list[Package]:
+    ids = _numbers(reading, online, "physical_package_id")
+    ids = ids or {cpu: package for cpu, package in in_cpuinfo.items() if package is not None and cpu in online}
+    told = _told(reading, online, PACKAGE)
+    if len(told) > 1 and all(len(cpus) == 1 for cpus in told.values()) and not ids:
+        told = {}  # kernels without a package number list each CPU alone
+    groups = _grouped(reading, told, "package")
+    groups += groups_by({cpu: id for cpu, id in ids.items() if cpu not in told})
+    homeless = online - union(groups)
+    if homeless:
+        reading.doubt(FindingCode.PACKAGE_UNKNOWN, CPU, f"nothing tells the package of CPUs {homeless}: taken as one")
+        groups.append(homeless)
+    names = names_of(groups, ids)
+    for group, name in zip(groups, names, strict=True):
+        told_name = ids.get(group.first())
+        if told_name is not None and told_name != name:
+            text = f"two packages call themselves {told_name}: the one with CPUs {group} is called {name} here"
+            reading.doubt(FindingCode.PACKAGE_UNKNOWN, f"{CPU}/cpu{group.first()}/topology/physical_package_id", text)
+    return [Package(PackageId(name), group) for group, name in zip(groups, names, strict=True)]
+
+
+def _dies(reading: Reading, online: CpuSet, home: Mapping[int, PackageId]) -> list[Die]:
+    """The dies, where a die number is told; a die never spans packages."""
+    ids = _numbers(reading, online, "die_id")
+    told = {cpu: cpus for cpu, cpus in _told(reading, online, DIE).items() if cpu in ids}
+    groups = _grouped(reading, told, "die")
+    groups += groups_by({cpu: (home[cpu], id) for cpu, id in ids.items() if cpu not in told})
+    by_package: dict[PackageId, list[CpuSet]] = {}
+    for group in groups:
+        by_package.setdefault(home[group.first()], []).append(group)
+    dies = [
+        Die(name, package, group)
+        for package, mine in by_package.items()
+        for group, name in zip(mine, names_of(mine, ids), strict=True)
+    ]
+    return sorted(dies, key=lambda die: (die.package, die.id))
+
+
+def _cores(
+    reading: Reading, online: CpuSet, home: Mapping[int, PackageId], in_cpuinfo: Mapping[int, int | None]
+) -> list[CpuSet]:
+    told = _told(reading, online, SIBLINGS)
+    groups = _grouped(reading, told, "core")
+    silent = [cpu for cpu in online if cpu not in told]
+    ids = _numbers(reading, CpuSet.of(silent), "core_id")
+    ids = ids or {cpu: core for cpu in silent if (core := in_cpuinfo.get(cpu)) is not None}
+    # A CPU of which nobody tells the core is a core of its own.
+    groups += groups_by({cpu: (home[cpu], ids[cpu]) if cpu in ids else cpu for cpu in silent})
+    return sorted(groups, key=CpuSet.first)
+
+
+def _numbers(reading: Reading, online: CpuSet, name: str) -> dict[int, int]:
+    """The number under `topology/` for each CPU that has one; negative and absurd ones are not told."""
+    numbers = {}
+    for cpu in online:
+        number = reading.number(f"{CPU}/cpu{cpu}/topology/{name}")
+        if number is not None and 0 <= number <= MAX_PACKAGE_ID:
+            numbers[cpu] = number
+    return numbers
