@@ -1,0 +1,45 @@
+"""One Pod on one node: the exact answer, with its rank or its reasons.
+
+The single-node path. `plan` and the many-node index give the same answers for many
+nodes; `explain` calls this one node after node.
+"""
+
+from dataclasses import dataclass
+
+from numaplace.decide.place.ask import ask_of
+from numaplace.decide.place.build import allocation_of
+from numaplace.decide.place.choose import choose
+from numaplace.decide.place.rank import Part, Rank, parts_of, rank_of
+from numaplace.decide.place.refuse import refuse
+from numaplace.decide.place.room import room_of
+from numaplace.decide.rules import wishes_met
+from numaplace.model.allocation import Allocation
+from numaplace.model.cluster import NodeState
+from numaplace.model.refusal import Code, Refusal
+from numaplace.model.request import PodRequest
+from numaplace.model.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """A place found on one node, and how good it is among nodes."""
+
+    allocation: Allocation
+    rank: Rank
+    parts: tuple[Part, ...]
+
+
+def place_on(node: NodeState, request: PodRequest, settings: Settings = Settings()) -> Placement | Refusal:
+    """Place `request` on `node`, as the contract's key demands, or say why not.
+
+    Judges topology only; node rules (`decide/rules`) are the caller's matter. Devices that
+    the Pod itself already holds there are not free to it: release it first.
+    """
+    if node.topology is None:
+        return Refusal(Code.NO_TOPOLOGY, f"node {node.name} has not reported its topology", node.name)
+    room, ask = room_of(node), ask_of(request)
+    choice = choose(room, ask)
+    if choice is None:
+        return refuse(node.name, room, ask)
+    parts = parts_of(room, ask, choice, wishes_met(request, node.rules), settings)
+    return Placement(allocation_of(node, room, request, ask, choice), rank_of(choice, parts), parts)

@@ -1,0 +1,102 @@
+"""Why a Pod has no place on a node: the code that applies first, numbers, and what would fit.
+
+Runs only after the search said no. A code that blames one rule is proved by lifting
+that rule and searching again.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from numaplace.decide.place.ask import Ask
+from numaplace.decide.place.choose import choose, homed, pool_allows
+from numaplace.decide.place.room import Room, with_faulty_devices, without_marks
+from numaplace.decide.place.sentence import fits_text, sentence_of
+from numaplace.model.ids import NodeName
+from numaplace.model.refusal import Code, NumaRoom, Refusal
+from numaplace.model.request import CpuRule, Policy
+
+
+def refuse(node: NodeName, room: Room, ask: Ask) -> Refusal:
+    """Explain why `choose` found nothing in `room`."""
+    code = code_of(room, ask)
+    rooms = tuple(_numa_room(room, i) for i in range(len(room.layout.numas)))
+    fits = _best_that_fits(room, ask)
+    return Refusal(code, sentence_of(node, room, rooms, ask, code, fits), node, rooms, fits)
+
+
+def code_of(room: Room, ask: Ask) -> Code:
+    """The first code that applies, in the order of the contract."""
+    short = _short_in_node(room, ask)
+    if short is not None:
+        return short
+    return next((code for code, fits in _lifted_rules(room, ask) if fits), Code.NOT_ALIGNABLE)
+
+
+def _short_in_node(room: Room, ask: Ask) -> Code | None:
+    """The first resource of which the whole node has too little, devices of any state counted."""
+    if (room.gpus | room.faulty_gpus).bit_count() < ask.gpus:
+        return Code.GPUS_SHORT
+    if (room.hcas | room.faulty_hcas).bit_count() < ask.hcas or (ask.shared_hcas and not room.healthy_hcas):
+        return Code.HCAS_SHORT
+    free_milli = sum(1000 * bits.bit_count() for bits in room.cpus) - sum(room.confined_milli)
+    if sum(room.gives) < ask.cpus or free_milli < ask.confined_milli or not pool_allows(room, ask):
+        return Code.CPUS_SHORT
+    pages = {size: sum(free) for (size, _), free in zip(room.layout.pages, room.pages, strict=True)}
+    if any(pages.get(wanted.page_bytes, 0) < wanted.pages for wanted in ask.hugepages):
+        return Code.HUGEPAGES_SHORT
+    return Code.MEMORY_SHORT if ask.binds_memory and sum(room.memory) < ask.memory_bytes else None
+
+
+def _lifted_rules(room: Room, ask: Ask) -> Iterator[tuple[Code, bool]]:
+    """Each code that blames one rule, and whether the Pod would fit without that rule."""
+    if ask.cpu_rule is CpuRule.FULL_CORES_ONLY:
+        yield Code.SMT_PARTIAL, _fits(room, replace(ask, cpu_rule=CpuRule.FULL_CORES))
+    yield Code.DEVICE_NUMA_UNKNOWN, choose(room, ask, trusting=True) is not None
+    if room.faulty_gpus or room.faulty_hcas:
+        yield Code.DEVICE_UNHEALTHY, _fits(with_faulty_devices(room), ask)
+    if ask.exclusive:
+        yield Code.NUMA_EXCLUSIVE, _fits(without_marks(room), ask)
+
+
+def _fits(room: Room, ask: Ask) -> bool:
+    return choose(room, ask) is not None
+
+
+def _numa_room(room: Room, i: int) -> NumaRoom:
+    layout = room.layout
+    unit = layout.units_of(1 << i)
+    marks = tuple(name for name, mask in (("single", room.single), ("wide", room.wide)) if mask & unit)
+    return NumaRoom(
+        numa=layout.numas[i],
+        cpus=room.gives[i],
+        gpus=(room.gpus & homed(layout.gpu_home, (i,))).bit_count(),
+        hcas=(room.hcas & homed(layout.hca_home, (i,))).bit_count(),
+        memory_bytes=room.memory[i],
+        marks=marks,
+    )
+
+
+def _best_that_fits(room: Room, ask: Ask) -> str:
+    """The nearest smaller or looser request that fits now: fewer CPUs, fewer GPUs, another policy; "" for none."""
+    for smaller in _smaller_asks(room, ask):
+        choice = choose(room, smaller)
+        if choice is not None:
+            return fits_text(room, ask, smaller, choice)
+    return ""
+
+
+def _smaller_asks(room: Room, ask: Ask) -> Iterator[Ask]:
+    if ask.cpus > 1:
+        least, most = 0, ask.cpus  # the first fits or is nothing, the second does not fit
+        while most - least > 1:
+            middle = (least + most) // 2
+            least, most = (middle, most) if _fits(room, _with_cpus(ask, middle)) else (least, middle)
+        if least:
+            yield _with_cpus(ask, least)
+    yield from (replace(ask, gpus=fewer) for fewer in range(ask.gpus - 1, 0, -1))
+    if ask.aligns:
+        yield replace(ask, policy=Policy.BEST_EFFORT, exclusive=False)
+
+
+def _with_cpus(ask: Ask, cpus: int) -> Ask:
+    return replace(ask, cpus=cpus, cpu_counts=(cpus,))

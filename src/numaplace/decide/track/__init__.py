@@ -1,0 +1,34 @@
+"""The book of who holds what: events go in, a new ClusterState comes out.
+
+`reduce` is the only way a book changes; `violations` proves a book right.
+"""
+
+from numaplace.decide.track.events import (
+    Event,
+    NodeGone,
+    NodeSeen,
+    PodBound,
+    PodEnded,
+    PodGranted,
+    PodHeld,
+    PodReleased,
+    ReportArrived,
+    TimePassed,
+)
+from numaplace.decide.track.reduce import reduce
+from numaplace.decide.track.violations import violations
+
+__all__ = [
+    "Event",
+    "NodeGone",
+    "NodeSeen",
+    "PodBound",
+    "PodEnded",
+    "PodGranted",
+    "PodHeld",
+    "PodReleased",
+    "ReportArrived",
+    "TimePassed",
+    "reduce",
+    "violations",
+]

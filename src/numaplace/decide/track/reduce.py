@@ -1,0 +1,85 @@
+"""One event, one new ClusterState; a promise that clashes with another is refused.
+
+Events about nodes or Pods that are not known change nothing: they may arrive late
+or twice, in any order that an API server can deliver.
+"""
+
+from dataclasses import replace
+from types import MappingProxyType
+
+from numaplace.decide.track.clash import clash
+from numaplace.decide.track.events import (
+    Event,
+    NodeGone,
+    NodeSeen,
+    PodBound,
+    PodEnded,
+    PodGranted,
+    PodHeld,
+    PodReleased,
+    ReportArrived,
+    TimePassed,
+)
+from numaplace.model.cluster import ClusterState, Holder, NodeState, Phase, node_state
+from numaplace.model.ids import NodeName, PodUid
+from numaplace.model.refusal import Refusal
+
+
+def reduce(state: ClusterState, event: Event) -> ClusterState | Refusal:
+    """The state after `event`; a Refusal if it promises what another Pod already has."""
+    match event:
+        case NodeGone(node):
+            return ClusterState(MappingProxyType({name: one for name, one in state.nodes.items() if name != node}))
+        case NodeSeen(node, rules):
+            known = state.nodes.get(node) or NodeState(node)
+            seen = node_state(node, rules, known.topology, known.reserved)
+            return state.with_node(replace(seen, holders=known.holders))
+        case ReportArrived():
+            return state.with_node(_reported(state.nodes.get(event.node) or NodeState(event.node), event))
+        case PodHeld(request, allocation, at_s):
+            return _taking(state, allocation.node, Holder(request, allocation, Phase.HELD, at_s))
+        case PodGranted(request, allocation, at_s):
+            return _taking(state, allocation.node, Holder(request, allocation, Phase.GRANTED, at_s))
+        case PodBound(request, node, at_s):
+            return _taking(state, node, Holder(request, None, Phase.GRANTED, at_s))
+        case PodEnded(uid, node, at_s):
+            return _ended(state, uid, node, at_s)
+        case PodReleased(uid, node):
+            return state.with_node(state.nodes[node].without(uid)) if node in state.nodes else state
+        case TimePassed(now_s, grace_s):
+            return _after_grace(state, now_s - grace_s)
+
+
+def _taking(state: ClusterState, name: NodeName, holder: Holder) -> ClusterState | Refusal:
+    node = state.nodes.get(name)
+    if node is None:
+        return state
+    return clash(node, holder) or state.with_node(node.holding(holder))
+
+
+def _reported(node: NodeState, report: ReportArrived) -> NodeState:
+    fresh = node_state(node.name, node.rules, report.topology, report.reserved)
+    kept = replace(fresh, holders=node.holders)
+    if report.in_use is None:
+        return kept
+    return kept.without(*(uid for uid in _releasing(node) if uid not in report.in_use))
+
+
+def _ended(state: ClusterState, uid: PodUid, name: NodeName, at_s: float) -> ClusterState:
+    node = state.nodes.get(name)
+    holder = node.holders.get(uid) if node else None
+    if node is None or holder is None or holder.phase is Phase.RELEASING:
+        return state
+    return state.with_node(node.holding(replace(holder, phase=Phase.RELEASING, since_s=at_s)))
+
+
+def _after_grace(state: ClusterState, latest_s: float) -> ClusterState:
+    for node in state.nodes.values():
+        over = [uid for uid, since_s in _releasing(node).items() if since_s <= latest_s]
+        if over:
+            state = state.with_node(node.without(*over))
+    return state
+
+
+def _releasing(node: NodeState) -> dict[PodUid, float]:
+    return {uid: holder.since_s for uid, holder in node.holders.items() if holder.phase is Phase.RELEASING}

@@ -1,0 +1,72 @@
+"""What is wrong in a node's book: the invariants of the contract, checked from scratch.
+
+Tests end with it, and the planner runs it after reading a cluster back.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import combinations
+
+from numaplace.decide.track.clash import owned
+from numaplace.model.allocation import Allocation
+from numaplace.model.cluster import Holder, NodeState
+from numaplace.model.cpuset import CpuSet
+from numaplace.model.topology import Topology
+
+
+def violations(node: NodeState) -> list[str]:
+    """One sentence for each broken promise in the node's book; empty when it is right."""
+    found = list(_double_owners(node))
+    for holder in node.holders.values():
+        if holder.allocation is not None and node.topology is not None:
+            who = holder.request.full_name
+            found.extend(f"Pod {who} {text}" for text in _absent(node.topology, node.reserved, holder.allocation))
+    found.extend(_overfull(node))
+    return found
+
+
+def _double_owners(node: NodeState) -> Iterator[str]:
+    for a, b in combinations(node.holders.values(), 2):
+        mine, theirs = owned(a), owned(b)
+        for key, things in mine.items():
+            for thing in sorted(map(str, things & theirs[key])):
+                yield f"{key[0]} {thing} belong to both {a.request.full_name} and {b.request.full_name}"
+
+
+def _absent(topology: Topology, reserved: CpuSet, allocation: Allocation) -> Iterator[str]:
+    """Things an allocation names that the machine does not have (lost, offline, reserved or never there)."""
+    usable = topology.online - reserved
+    if strange := allocation.cpus - usable:
+        yield f"owns CPUs {strange}, which are not usable"
+    gpus, hcas = {gpu.pci for gpu in topology.gpus}, {hca.name for hca in topology.hcas}
+    for gpu in allocation.gpus:
+        if gpu.pci not in gpus:
+            yield f"owns GPU {gpu.pci}, which the node does not have"
+    for hca in allocation.hcas:
+        if hca.name not in hcas:
+            yield f"owns HCA {hca.name}, which the node does not have"
+
+
+def _overfull(node: NodeState) -> Iterator[str]:
+    """Confined Pods without the CPUs they were promised, and a shared pool that is too small."""
+    layout = node.layout
+    if layout is None:
+        return
+    exclusive = _exclusive(node.holders.values())
+    for id, bits in zip(layout.numas, layout.cpus, strict=True):
+        charged = sum(
+            charge.shared_cpu_milli
+            for holder in node.holders.values()
+            if holder.allocation
+            for charge in holder.allocation.charges
+            if charge.numa == id
+        )
+        free = (bits & ~exclusive.bits).bit_count()
+        if charged > 1000 * free:
+            yield f"numa {id} owes confined Pods {charged} milli-CPUs and has {free} CPUs left"
+
+
+def _exclusive(holders: Iterable[Holder]) -> CpuSet:
+    bits = 0
+    for holder in holders:
+        bits |= holder.allocation.cpus.bits if holder.allocation else 0
+    return CpuSet(bits)
