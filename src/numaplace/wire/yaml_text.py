@@ -5,7 +5,6 @@ and the traps of YAML 1.1 it has: `47:00.0` is a PCI address and not a number to
 60, a date is text. `yes`, `on` and octal `0644` stay what Kubernetes' parser makes of them.
 """
 
-import json
 import re
 from collections.abc import Hashable, Iterable
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import yaml
 
 from numaplace.model.errors import InputError
+from numaplace.wire.json_text import load_json
 
 MAX_CHARACTERS = 100_000_000
 MAX_DEPTH = 100
@@ -33,11 +33,10 @@ def load_documents(text: str, where: str) -> list[object]:
     """
     if len(text) > MAX_CHARACTERS:
         raise InputError(where, found=f"{len(text)} characters", wanted=f"at most {MAX_CHARACTERS}")
-    if text.lstrip()[:1] == "{":
-        try:
-            return [json.loads(text, object_pairs_hook=_once_each)]
-        except (ValueError, RecursionError):
-            pass  # flow YAML looks alike; its parser names the line
+    if text.lstrip("\ufeff \t\r\n")[:1] in ("{", "["):
+        documents = load_json(text, where)
+        if documents is not None:
+            return documents
     try:
         _check(yaml.parse(text, Loader=yaml.CSafeLoader), where)
         return [document for document in yaml.load_all(text, Loader=_Loader) if document is not None]
@@ -45,6 +44,8 @@ def load_documents(text: str, where: str) -> list[object]:
         raise _complaint(error, where) from error
     except yaml.YAMLError as error:
         raise InputError(where, found=str(error).replace("\n", " ")[:120], wanted="YAML text") from error
+    except UnicodeError as error:
+        raise InputError(where, found="half of a surrogate pair", wanted="whole characters") from error
     except ValueError as error:  # a number too long to read
         raise InputError(where, found=str(error)[:120], wanted="values of a usual size") from error
 
@@ -135,10 +136,3 @@ def _complaint(error: yaml.MarkedYAMLError, where: str) -> InputError:
     mark = error.problem_mark
     place = f"{where}, line {mark.line + 1}" if mark else where
     return InputError(place, found=(error.problem or "broken text")[:120], wanted="YAML that can be read")
-
-
-def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    mapping = dict(pairs)
-    if len(mapping) != len(pairs):
-        raise ValueError("a key twice")
-    return mapping
