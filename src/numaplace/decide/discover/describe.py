@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 
 from numaplace.decide.discover.describe_cpus import cpu_files
 from numaplace.decide.discover.describe_memory import numa_files
-from numaplace.decide.discover.describe_pci import device_files, device_links
+from numaplace.decide.discover.describe_pci import NVIDIA_VENDOR, device_files, device_links
+from numaplace.decide.discover.facts import Facts, facts_text
+from numaplace.decide.discover.sources import FACTS
 from numaplace.decide.discover.tree import Tree
 from numaplace.model.cpuset import CpuSet
 from numaplace.model.topology import Topology
@@ -37,5 +39,21 @@ def tree_of(description: Description) -> Tree:
         **numa_files(machine),
         **device_files(machine),
     }
+    if words := facts_text(_facts_of(machine)):
+        files[FACTS] = words
     written = {path: text.encode() for path, text in {**files, **description.files}.items()}
     return Tree(files=written, links=device_links(machine))
+
+
+def _facts_of(machine: Topology) -> Facts:
+    """What the files above cannot say of this machine."""
+    quiet = [gpu for gpu in machine.gpus if gpu.vendor != NVIDIA_VENDOR]  # no files of a driver are written for these
+    return Facts(
+        uuids={gpu.pci: gpu.uuid for gpu in quiet if gpu.uuid},
+        models={gpu.pci: gpu.model for gpu in quiet if gpu.model},
+        memory_numas={gpu.pci: gpu.memory_numa for gpu in quiet if gpu.memory_numa is not None},
+        mig={gpu.pci: True for gpu in quiet if gpu.mig},
+        gpu_faults={gpu.pci: gpu.fault for gpu in machine.gpus if gpu.fault},
+        hca_faults={hca.name: hca.fault for hca in machine.hcas if hca.fault},
+        nvlinks=machine.nvlinks,
+    )
