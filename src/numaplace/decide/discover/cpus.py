@@ -48,7 +48,7 @@ def assemble_cpus(reading: Reading) -> Processors:
 def _online(reading: Reading, in_cpuinfo: CpuSet) -> CpuSet:
     """The online CPUs by the best source there is; notes those that are present but offline."""
     folders = CpuSet.of(reading.numbered(CPU, "cpu"))
-    told = reading.cpus(CPU, ("online",))
+    told = reading.listed(f"{CPU}/online")
     if told:
         online = told
     elif folders:
@@ -56,14 +56,14 @@ def _online(reading: Reading, in_cpuinfo: CpuSet) -> CpuSet:
         online = CpuSet.of(cpu for cpu in folders if reading.number(f"{CPU}/cpu{cpu}/online") != 0)
     else:
         online = in_cpuinfo or _named_anywhere(reading)
-    offline = (reading.cpus(CPU, ("present",)) or folders) - online
+    offline = (reading.listed(f"{CPU}/present") or folders) - online
     if offline and online:
         reading.doubt(FindingCode.CPU_OFFLINE, CPU, f"CPUs {offline} are present but not online")
     return online
 
 
 def _named_anywhere(reading: Reading) -> CpuSet:
-    named = reading.cpus(CPU, ("present",)) or reading.cpus(CPU, ("possible",))
+    named = reading.listed(f"{CPU}/present") or reading.listed(f"{CPU}/possible")
     if named:
         return named
     nodes = (f"{NODE}/node{node}" for node in reading.numbered(NODE, "node"))

@@ -28,7 +28,7 @@ def _by_pmu(reading: Reading, online: CpuSet) -> list[CoreKind]:
     kinds = []
     left = online
     for name in HYBRID:
-        cpus = CpuSet.of(reading.ids(f"sys/devices/{name}/cpus") or ()) & left
+        cpus = (reading.listed(f"sys/devices/{name}/cpus") or CpuSet()) & left
         left -= cpus
         if cpus:
             kinds.append(CoreKind(name, cpus))

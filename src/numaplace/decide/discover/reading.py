@@ -75,8 +75,13 @@ class Reading:
         self._broken(path, text, "a hexadecimal number")
         return None
 
+    def listed(self, path: str) -> CpuSet | None:
+        """CPUs or NUMA ids in list format."""
+        text = self.text(path)
+        return None if text is None else self._parse(path, text, is_mask=False)
+
     def cpus(self, folder: str, names: Sequence[str]) -> CpuSet | None:
-        """The CPUs that the first of `names` tells that can be read: a list, or a mask by its name."""
+        """The CPUs that the first of `names` tells that can be read: a list by its name, else a mask."""
         for name in names:
             path = f"{folder}/{name}"
             text = self.text(path)
@@ -89,9 +94,8 @@ class Reading:
 
     def ids(self, path: str) -> tuple[int, ...] | None:
         """NUMA ids in list format, rising."""
-        text = self.text(path)
-        cpus = None if text is None else self._parse(path, text, is_mask=False)
-        return None if cpus is None else tuple(cpus)
+        listed = self.listed(path)
+        return None if listed is None else tuple(listed)
 
     def numbered(self, folder: str, prefix: str, suffix: str = "") -> list[int]:
         """The numbers N for which `folder` has a name prefixNsuffix, rising."""
