@@ -63,6 +63,7 @@ class Pod:
     host_network: bool = False
     scheduler: str = "default-scheduler"
     priority: int = 0
+    priority_class: str = ""  # by name, where `priority` itself is not written
     created_s: float = 0.0
     node_name: NodeName | None = None
     ended: bool = False  # Succeeded or Failed: it holds nothing any more

@@ -31,10 +31,9 @@ def decode(thing: object, where: str, priorities: Mapping[str, int] = BUILT_IN_P
     """
     pod = convert(thing, obj.PodObject, where)
     meta, spec = pod.metadata, pod.spec
-    name = meta.name or (f"{meta.generate_name}0" if meta.generate_name else "")
-    if not name:
+    if not meta.name:
         raise InputError(f"{where}: metadata.name", found="nothing", wanted="the name of the Pod")
-    namespace = meta.namespace or "default"
+    name, namespace = meta.name, meta.namespace or "default"
     labels, annotations = meta.labels or {}, meta.annotations or {}
     return Pod(
         uid=PodUid(meta.uid or f"{namespace}/{name}"),
@@ -50,6 +49,7 @@ def decode(thing: object, where: str, priorities: Mapping[str, int] = BUILT_IN_P
         host_network=bool(spec.host_network),
         scheduler=spec.scheduler_name or "default-scheduler",
         priority=_priority(spec, priorities, where),
+        priority_class=(spec.priority_class_name or "") if spec.priority is None else "",
         created_s=_seconds(meta.creation_timestamp, f"{where}: metadata.creationTimestamp"),
         node_name=NodeName(spec.node_name) if spec.node_name else None,
         ended=pod.status is not None and pod.status.phase in _ENDED,

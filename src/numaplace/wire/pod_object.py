@@ -11,11 +11,11 @@ import msgspec
 Quantities = dict[str, Any]  # judged by wire.quantity, which words its own complaints
 
 
-class _Part(msgspec.Struct, rename="camel"):
+class Part(msgspec.Struct, rename="camel"):
     """A part of a Kubernetes object: camelCase names, unknown fields ignored."""
 
 
-class OwnerReference(_Part):
+class OwnerReference(Part):
     """The object a Pod belongs to."""
 
     kind: str = ""
@@ -23,7 +23,7 @@ class OwnerReference(_Part):
     controller: bool | None = None
 
 
-class Metadata(_Part):
+class Metadata(Part):
     """Name, labels, annotations and age."""
 
     name: str | None = None
@@ -36,20 +36,20 @@ class Metadata(_Part):
     owner_references: list[OwnerReference] | None = None
 
 
-class Resources(_Part):
+class Resources(Part):
     """Requests and limits by resource name."""
 
     requests: Quantities | None = None
     limits: Quantities | None = None
 
 
-class ResizePolicy(_Part):
+class ResizePolicy(Part):
     """What may be resized in place."""
 
     resource_name: str = ""
 
 
-class Container(_Part):
+class Container(Part):
     """One container, init or app."""
 
     name: str
@@ -58,7 +58,7 @@ class Container(_Part):
     resize_policy: list[ResizePolicy] | None = None
 
 
-class Expression(_Part):
+class Expression(Part):
     """One expression of a node or label selector."""
 
     key: str
@@ -66,27 +66,27 @@ class Expression(_Part):
     values: list[str] | None = None
 
 
-class NodeSelectorTerm(_Part):
+class NodeSelectorTerm(Part):
     """Expressions that must all hold."""
 
     match_expressions: list[Expression] | None = None
     match_fields: list[Expression] | None = None
 
 
-class NodeSelector(_Part):
+class NodeSelector(Part):
     """Terms of which one must hold."""
 
     node_selector_terms: list[NodeSelectorTerm]
 
 
-class PreferredNodeTerm(_Part):
+class PreferredNodeTerm(Part):
     """A wish for nodes."""
 
     weight: int
     preference: NodeSelectorTerm
 
 
-class NodeAffinity(_Part):
+class NodeAffinity(Part):
     """What a Pod demands of and wishes for its node."""
 
     required: NodeSelector | None = msgspec.field(name="requiredDuringSchedulingIgnoredDuringExecution", default=None)
@@ -95,14 +95,14 @@ class NodeAffinity(_Part):
     )
 
 
-class LabelSelector(_Part):
+class LabelSelector(Part):
     """Which objects are meant, by label."""
 
     match_labels: dict[str, str] | None = None
     match_expressions: list[Expression] | None = None
 
 
-class PodAffinityTerm(_Part):
+class PodAffinityTerm(Part):
     """Pods that must be, or must not be, in the same domain."""
 
     topology_key: str
@@ -113,7 +113,7 @@ class PodAffinityTerm(_Part):
     mismatch_label_keys: list[str] | None = None
 
 
-class PodAffinity(_Part):
+class PodAffinity(Part):
     """Pod affinity or anti-affinity; only the required terms are read."""
 
     required: list[PodAffinityTerm] | None = msgspec.field(
@@ -121,7 +121,7 @@ class PodAffinity(_Part):
     )
 
 
-class Affinity(_Part):
+class Affinity(Part):
     """The affinities that are judged here."""
 
     node_affinity: NodeAffinity | None = None
@@ -129,7 +129,7 @@ class Affinity(_Part):
     pod_anti_affinity: PodAffinity | None = None
 
 
-class Toleration(_Part):
+class Toleration(Part):
     """A taint the Pod may live with."""
 
     key: str | None = None
@@ -138,7 +138,7 @@ class Toleration(_Part):
     effect: str | None = None
 
 
-class PodSpec(_Part):
+class PodSpec(Part):
     """What is read of a Pod's spec."""
 
     containers: list[Container]
@@ -155,13 +155,13 @@ class PodSpec(_Part):
     priority_class_name: str | None = None
 
 
-class PodStatus(_Part):
+class PodStatus(Part):
     """What is read of a Pod's status."""
 
     phase: str | None = None
 
 
-class PodObject(_Part):
+class PodObject(Part):
     """A Pod."""
 
     spec: PodSpec

@@ -46,6 +46,8 @@ def decode_json(text: str | bytes, kind: type[T], where: str) -> T:
 
 def shown(value: object) -> str:
     """What stood there, short enough for a sentence and safe to print."""
+    if value is None or isinstance(value, bool):
+        return {None: "nothing", True: "true", False: "false"}[value]
     if isinstance(value, dict | list):
         return "a mapping" if isinstance(value, dict) else "a list"
     if isinstance(value, str | bytes):
@@ -101,7 +103,5 @@ def _odd_member(mapping: Any) -> tuple[Any, Any]:
 
 
 def _found(value: object) -> str:
-    if value is None or isinstance(value, bool):
-        return {None: "nothing (null)", True: "true", False: "false"}[value]
     kind = {str: "text", int: "the number", float: "the number"}.get(type(value), "")
     return f"{kind} {shown(value)}".strip()

@@ -1,0 +1,169 @@
+"""A dump of nodes and their reports (`kubectl get noderesourcetopologies,nodes -o json`) into nouns.
+
+For the simulator and for `explain` away from the cluster. The topology document
+inside a report has a reader of its own; a node without one is named, not guessed.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from numaplace.model import keys
+from numaplace.model.errors import InputError
+from numaplace.model.ids import NodeName
+from numaplace.model.rules import Amounts, NodeRules, Taint
+from numaplace.wire.pod_object import Metadata, Part, Quantities
+from numaplace.wire.quantity import parse_quantity
+from numaplace.wire.strict import convert, shown
+from numaplace.wire.yaml_text import load_documents
+
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
+
+@dataclass(frozen=True, slots=True)
+class DumpedNode:
+    """One node of a dump."""
+
+    rules: NodeRules  # labels, taints, cordon and allocatable amounts; empty where only a report was there
+    topology_text: str | None = None  # the topology document of its report
+    in_use_text: str | None = None  # what runs there, by the agent's word
+    problem: str = ""  # one sentence where something is missing
+
+
+@dataclass(frozen=True, slots=True)
+class NodeDump:
+    """All nodes of a dump, by name, and what else was in it."""
+
+    nodes: tuple[DumpedNode, ...] = ()
+    skipped: Mapping[str, int] = field(default_factory=dict)  # objects of other kinds
+
+
+class _Taint(Part):
+    key: str
+    value: str | None = None
+    effect: str | None = None
+
+
+class _NodeSpec(Part):
+    unschedulable: bool | None = None
+    taints: list[_Taint] | None = None
+
+
+class _NodeStatus(Part):
+    allocatable: Quantities | None = None
+
+
+class _Node(Part):
+    metadata: Metadata
+    spec: _NodeSpec = msgspec.field(default_factory=_NodeSpec)
+    status: _NodeStatus = msgspec.field(default_factory=_NodeStatus)
+
+
+class _Attribute(Part):
+    name: str
+    value: str
+
+
+class _Report(Part):
+    metadata: Metadata
+    attributes: list[_Attribute] | None = None
+
+
+def decode_nodes(text: str, where: str) -> NodeDump:
+    """Nodes and NodeResourceTopology objects of a YAML or JSON text, joined by name.
+
+    InputError names `where`, the object and the field; an object that comes twice is
+    one too. A node without a report, or whose report is not ours, has a `problem`.
+    """
+    rules: dict[str, NodeRules] = {}
+    reports: dict[str, _Report] = {}
+    skipped: dict[str, int] = {}
+    for number, document in enumerate(load_documents(text, where), start=1):
+        for thing, at in _items(document, f"{where}: document {number}"):
+            kind = str(thing.get("kind"))[:80]
+            if kind == "Node":
+                node = decode_node(thing, at)
+                _once(rules, node.name, node, at)
+            elif kind == "NodeResourceTopology":
+                report = convert(thing, _Report, at)
+                _once(reports, _name(report.metadata, at), report, at)
+            else:
+                skipped[kind] = skipped.get(kind, 0) + 1
+    names = sorted({*rules, *reports})
+    return NodeDump(tuple(_joined(name, rules.get(name), reports.get(name)) for name in names), skipped)
+
+
+def decode_node(thing: object, where: str) -> NodeRules:
+    """What a Node object shows to the rules; InputError names the field inside `where`."""
+    node = convert(thing, _Node, where)
+    offered = node.status.allocatable
+    amounts = None
+    if offered is not None:
+        at = f"{where}: status.allocatable"
+        amounts = {name: parse_quantity(amount, f"{at}[{name!r}]") for name, amount in offered.items()}
+    return NodeRules(
+        name=NodeName(_name(node.metadata, where)),
+        labels=node.metadata.labels or {},
+        taints=tuple(_taint(one, f"{where}: spec.taints") for one in node.spec.taints or ()),
+        cordoned=bool(node.spec.unschedulable),
+        allocatable=None if amounts is None else _amounts(amounts),
+        max_pods=None if amounts is None or "pods" not in amounts else amounts["pods"] // 1000,
+    )
+
+
+def _items(document: object, where: str) -> Iterable[tuple[dict[str, Any], str]]:
+    """The objects of a document: itself, or the items of a list."""
+    if not isinstance(document, dict):
+        raise InputError(where, found=shown(document), wanted="a Node, a NodeResourceTopology or a list of them")
+    if "items" not in document:
+        yield document, where
+        return
+    items = document["items"]
+    for number, item in enumerate(items if isinstance(items, list) else [items], start=1):
+        if not isinstance(item, dict):
+            raise InputError(f"{where}, item {number}", found=shown(item), wanted="a Kubernetes object")
+        kind = str(document.get("kind", "")).removesuffix("List")
+        yield ({"kind": kind, **item} if kind else item), f"{where}, item {number}"
+
+
+def _once(kept: dict[str, Any], name: str, thing: object, where: str) -> None:
+    if name in kept:
+        raise InputError(where, found=f"{name!r} a second time", wanted="each object once")
+    kept[name] = thing
+
+
+def _name(meta: Metadata, where: str) -> str:
+    if not meta.name:
+        raise InputError(f"{where}: metadata.name", found="nothing", wanted="the name of the node")
+    return meta.name
+
+
+def _taint(one: _Taint, where: str) -> Taint:
+    if one.effect not in _EFFECTS:
+        raise InputError(f"{where} {one.key!r}: effect", found=shown(one.effect), wanted=", ".join(_EFFECTS))
+    return Taint(one.key, one.value or "", one.effect)
+
+
+def _amounts(milli: Mapping[str, int]) -> Amounts:
+    """What the kubelet offers, rounded down."""
+    others = {name: amount // 1000 for name, amount in milli.items() if name not in ("cpu", "memory", "pods")}
+    return Amounts(milli.get("cpu", 0), milli.get("memory", 0) // 1000, others)
+
+
+def _joined(name: str, rules: NodeRules | None, report: _Report | None) -> DumpedNode:
+    attributes = {one.name: one.value for one in (report.attributes or ())} if report else {}
+    problems = []
+    if rules is None:
+        problems.append("no Node object, so its labels, taints and amounts are not known")
+    if report is None:
+        problems.append("no NodeResourceTopology object, so its machine is not known")
+    elif keys.TOPOLOGY not in attributes:
+        problems.append(f"its NodeResourceTopology has no attribute {keys.TOPOLOGY}, so another program wrote it")
+    return DumpedNode(
+        rules=rules or NodeRules(name=NodeName(name)),
+        topology_text=attributes.get(keys.TOPOLOGY),
+        in_use_text=attributes.get(keys.IN_USE),
+        problem=f"node {name}: {'; '.join(problems)}" if problems else "",
+    )
