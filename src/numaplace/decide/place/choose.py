@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import combinations, groupby
 
 from numaplace.decide.place.ask import Ask
-from numaplace.decide.place.devices import Devices, Offer, best_devices, nearest_hca
+from numaplace.decide.place.devices import NO_DEVICES, Devices, Offer, best_devices, nearest_hca
 from numaplace.decide.place.room import Room, empty_room
 from numaplace.decide.place.share import split
 from numaplace.model.cpuset import CpuSet
@@ -43,8 +43,9 @@ def choose(room: Room, ask: Ask, *, trusting: bool = False) -> Choice | None:
     if not node_allows(room, ask):
         return None
     trial = Trial.of(room, ask, trusting=trusting)
+    least = trial.least_possible_width()
     for width in _widths(room.layout, ask, trusting=trusting):
-        choice = trial.best_of_width(width)
+        choice = trial.best_of_width(width) if width >= least else None
         if choice is not None:
             return choice
     return None if ask.aligns else trial.fallback()
@@ -78,16 +79,18 @@ def least_width(layout: Layout, ask: Ask, *, trusting: bool = False) -> int | No
     if not node_allows(room, ask):
         return None
     trial = Trial.of(room, ask, trusting=trusting)
-    return next((w for w in range(1, len(layout.units) + 1) if trial.best_of_width(w) is not None), None)
+    widths = range(trial.least_possible_width(), len(layout.units) + 1)
+    return next((width for width in widths if trial.best_of_width(width) is not None), None)
 
 
 @lru_cache(maxsize=1 << 12)
-def unit_sets(layout: Layout, width: int) -> tuple[tuple[int, int, int], ...]:
-    """All sets of `width` units: (mask of units, mask of numas, Σ SLIT distance over pairs)."""
+def unit_sets(layout: Layout, width: int) -> tuple[tuple[int, int, tuple[int, ...], int], ...]:
+    """All sets of `width` units: (mask of units, mask of numas, numas, Σ SLIT distance over pairs)."""
     sets = []
     for members in combinations(range(len(layout.units)), width):
         distance = sum(layout.unit_distance[a][b] for a, b in combinations(members, 2))
-        sets.append((sum(1 << u for u in members), sum(layout.units[u] for u in members), distance))
+        numas = sum(layout.units[u] for u in members)
+        sets.append((sum(1 << u for u in members), numas, tuple(CpuSet(numas)), distance))
     return tuple(sets)
 
 
@@ -143,18 +146,29 @@ class Trial:
         devices = best_devices(layout, self._offer(_allowed_gpus(self.room, self.ask), self.room.hcas))
         if devices is None:
             return None
-        ((units, numas, distance),) = unit_sets(layout, width)
+        ((units, numas, _, distance),) = unit_sets(layout, width)
         return self._choice(width + 1, self._candidate(units, numas, distance), devices, fallback=True)
 
     def _candidates(self, width: int) -> Iterator[_Candidate]:
         layout = self.room.layout
-        for units, numas, distance in unit_sets(layout, width):
-            if self.ask.exclusive and units & (self.room.wide if width == 1 else self.room.single):
+        barred = 0 if not self.ask.exclusive else self.room.wide if width == 1 else self.room.single
+        by_numa = len(layout.units) == len(layout.numas)
+        for units, numas, members, distance in unit_sets(layout, width):
+            if units & barred:
                 continue
-            options = _submasks(numas) if len(layout.units) < len(layout.numas) else (numas,)
-            for option in options:
-                if self._serves(tuple(CpuSet(option))):
+            for option, inside in ((numas, members),) if by_numa else _subsets(members):
+                if self._serves(inside):
                     yield self._candidate(units, option, distance)
+
+    def least_possible_width(self) -> int:
+        """No narrower candidate has enough CPUs, GPUs and HCAs; one more than there are units if none has."""
+        units = [tuple(CpuSet(unit)) for unit in self.room.layout.units]
+        needs = (
+            (self.ask.cpus, [sum(self.cpu_gain[i] for i in unit) for unit in units]),
+            (self.ask.gpus, [union(self.gpus_at, unit).bit_count() for unit in units]),
+            (self.ask.hcas, [union(self.hcas_at, unit).bit_count() for unit in units]),
+        )
+        return max(1, *(_fewest(need, offers) for need, offers in needs))
 
     def _candidate(self, units: int, numas: int, distance: int) -> _Candidate:
         layout, ask, room = self.room.layout, self.ask, self.room
@@ -197,6 +211,8 @@ class Trial:
         )
 
     def _devices(self, numas: int) -> Devices | None:
+        if not self.ask.gpus and not self.ask.hcas:
+            return NO_DEVICES
         members = tuple(CpuSet(numas))
         return best_devices(
             self.room.layout,
@@ -212,7 +228,6 @@ class Trial:
             gpu_count=ask.gpus,
             hcas=hcas if ask.hcas else room.healthy_hcas if ask.shared_hcas and wants_gpus else 0,
             hca_count=ask.hcas,
-            shared=ask.shared_hcas,
             limit=ask.limit,
         )
 
@@ -284,9 +299,19 @@ def union(masks: tuple[int, ...], members: tuple[int, ...]) -> int:
     return result
 
 
-def _submasks(mask: int) -> Iterator[int]:
-    """Every non-empty subset of a mask."""
-    sub = mask
-    while sub:
-        yield sub
-        sub = (sub - 1) & mask
+def _subsets(members: tuple[int, ...]) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Every non-empty subset as a mask and as positions."""
+    for count in range(1, len(members) + 1):
+        for inside in combinations(members, count):
+            yield sum(1 << i for i in inside), inside
+
+
+def _fewest(need: int, offers: list[int]) -> int:
+    """How many of the largest offers it takes to meet `need`."""
+    count, left = 0, need
+    for offer in sorted(offers, reverse=True):
+        if left <= 0:
+            break
+        left -= offer
+        count += 1
+    return count if left <= 0 else len(offers) + 1
