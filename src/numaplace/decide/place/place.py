@@ -4,7 +4,7 @@ The single-node path. `plan` and the many-node index give the same answers for m
 nodes; `explain` calls this one node after node.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from numaplace.decide.place.ask import ask_of
 from numaplace.decide.place.build import allocation_of
@@ -12,7 +12,7 @@ from numaplace.decide.place.choose import choose
 from numaplace.decide.place.rank import Part, Rank, parts_of, rank_of
 from numaplace.decide.place.refuse import refuse
 from numaplace.decide.place.room import room_of
-from numaplace.decide.rules import wishes_met
+from numaplace.decide.rules import check, wishes_met
 from numaplace.model.allocation import Allocation
 from numaplace.model.cluster import NodeState
 from numaplace.model.refusal import Code, Refusal
@@ -27,6 +27,12 @@ class Placement:
     allocation: Allocation
     rank: Rank
     parts: tuple[Part, ...]
+
+
+def judge(node: NodeState, request: PodRequest, settings: Settings = Settings()) -> Placement | Refusal:
+    """What one node says to one Pod: its rules first, then its topology."""
+    refusal = check(request, node.rules, (holder.request for holder in node.holders.values()), settings)
+    return replace(refusal, node=node.name) if refusal else place_on(node, request, settings)
 
 
 def place_on(node: NodeState, request: PodRequest, settings: Settings = Settings()) -> Placement | Refusal:

@@ -12,6 +12,7 @@ from numaplace.decide.place.choose import choose, homed, pool_allows
 from numaplace.decide.place.room import Room, with_faulty_devices, without_marks
 from numaplace.decide.place.sentence import fits_text, sentence_of
 from numaplace.model.ids import NodeName
+from numaplace.model.layout import UNKNOWN
 from numaplace.model.refusal import Code, NumaRoom, Refusal
 from numaplace.model.request import CpuRule, Policy
 
@@ -51,10 +52,11 @@ def _lifted_rules(room: Room, ask: Ask) -> Iterator[tuple[Code, bool]]:
     """Each code that blames one rule, and whether the Pod would fit without that rule."""
     if ask.cpu_rule is CpuRule.FULL_CORES_ONLY:
         yield Code.SMT_PARTIAL, _fits(room, replace(ask, cpu_rule=CpuRule.FULL_CORES))
-    yield Code.DEVICE_NUMA_UNKNOWN, choose(room, ask, trusting=True) is not None
+    if UNKNOWN in room.layout.gpu_home + room.layout.hca_home:
+        yield Code.DEVICE_NUMA_UNKNOWN, choose(room, ask, trusting=True) is not None
     if room.faulty_gpus or room.faulty_hcas:
         yield Code.DEVICE_UNHEALTHY, _fits(with_faulty_devices(room), ask)
-    if ask.exclusive:
+    if ask.exclusive and room.single | room.wide:
         yield Code.NUMA_EXCLUSIVE, _fits(without_marks(room), ask)
 
 

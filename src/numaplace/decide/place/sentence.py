@@ -3,7 +3,8 @@
 One sentence, both numbers in it. Texts that go to events are grouped elsewhere.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from numaplace.decide.place.ask import Ask
 from numaplace.decide.place.choose import Choice, least_width
@@ -11,7 +12,7 @@ from numaplace.decide.place.room import Room
 from numaplace.model.ids import NodeName
 from numaplace.model.layout import UNKNOWN, AlignLevel
 from numaplace.model.proximity import Level
-from numaplace.model.refusal import Code, NumaRoom
+from numaplace.model.refusal import Code, NumaRoom, Refusal
 from numaplace.model.request import Policy
 
 
@@ -31,6 +32,15 @@ def fits_text(room: Room, ask: Ask, smaller: Ask, choice: Choice) -> str:
     return (
         f"fits {there} with {plural(smaller.gpus, 'GPU') if smaller.gpus != ask.gpus else plural(smaller.cpus, 'CPU')}"
     )
+
+
+def grouped(nearest: Refusal, counts: Mapping[Code, int]) -> Refusal:
+    """The refusal of a whole cluster: how many nodes gave which code, then the nearest miss in full."""
+    nodes = sum(counts.values())
+    if nodes == 1:
+        return nearest
+    said = ", ".join(f"{count} {code}" for code, count in sorted(counts.items(), key=lambda one: (-one[1], one[0])))
+    return replace(nearest, sentence=f"no place on {nodes} nodes ({said}); nearest: {nearest.sentence}")
 
 
 def asked_text(ask: Ask) -> str:

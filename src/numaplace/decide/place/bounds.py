@@ -1,0 +1,138 @@
+"""What a node's rank can be at best, for many nodes at once.
+
+A bound is never worse than the exact rank, and NOWHERE only where the exact search
+finds nothing; so a node whose bound loses needs no search. Ranks are packed into one
+integer that orders as `Rank` does.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numaplace.decide.place.ask import Ask
+from numaplace.decide.place.choose import least_width, unit_sets
+from numaplace.decide.place.rank import GPU_SIZES, PPM, Rank
+from numaplace.decide.place.rows import Ints, Rows
+from numaplace.model.layout import Layout
+from numaplace.model.proximity import Level
+from numaplace.model.request import Policy
+from numaplace.model.settings import Settings
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+NOWHERE = np.iinfo(np.int64).max
+_LOSS_BITS, _MARK_BITS = 21, 16
+_ROUNDING_PPM = 2  # a bound's float arithmetic may differ from the exact path's by less
+
+
+def packed(rank: Rank) -> int:
+    """`rank` as one integer of the same order."""
+    return (rank.width << _MARK_BITS | rank.marks) << _LOSS_BITS | rank.loss_ppm
+
+
+def bounds_of(rows: Rows, ask: Ask, settings: Settings, which: Ints) -> Ints:
+    """The packed rank of each row in `which` at best, or NOWHERE."""
+    one = _in_one_unit(rows, ask, which)
+    width = _widths(rows, ask, which, one)
+    possible = (width > 0) & _whole_node(rows, ask, which)
+    loss = _least_loss(rows, ask, settings, which, width)
+    return np.asarray(np.where(possible, (width << _MARK_BITS << _LOSS_BITS) + loss, NOWHERE), np.int64)
+
+
+def _in_one_unit(rows: Rows, ask: Ask, which: Ints) -> Bools:
+    """(unit, row): whether the unit alone has enough of what is counted."""
+    enough = rows.unit_cpus[:, which] >= max(ask.cpus, 0)
+    enough &= rows.unit_gpus[:, which] >= ask.gpus
+    enough &= rows.unit_hcas[:, which] >= ask.hcas
+    return enough
+
+
+def _whole_node(rows: Rows, ask: Ask, which: Ints) -> Bools:
+    asked_milli = 1000 * ask.cpus + ask.confined_milli + ask.floating_milli
+    enough = (rows.layout[which] >= 0) & (rows.pool_milli[which] >= asked_milli)
+    enough &= (rows.gpus[which] >= ask.gpus) & (rows.hcas[which] >= ask.hcas)
+    if ask.cpus:
+        enough &= (rows.pool_cpus[which] >= ask.cpus) & (rows.unit_cpus[:, which].sum(0) >= ask.cpus)
+    if ask.shared_hcas:
+        enough &= rows.shared_hcas[which] > 0
+    return enough
+
+
+def _widths(rows: Rows, ask: Ask, which: Ints, one: Bools) -> Ints:
+    """The least width a row can have; 0: none."""
+    any_one = one.any(0)
+    if ask.policy is Policy.SINGLE_NUMA_NODE:
+        return any_one.astype(np.int64)
+    if ask.policy is not Policy.RESTRICTED:
+        return np.asarray(np.where(any_one, 1, 2), np.int64)
+    by_layout = np.array([least_width(layout, ask) or 0 for layout in rows.layouts] or [0], np.int64)
+    width = by_layout[rows.layout[which]]
+    known = rows.unit_gpus[:, which].sum(0) >= ask.gpus
+    known &= rows.unit_hcas[:, which].sum(0) >= ask.hcas
+    possible = np.where(width == 1, any_one, known)
+    return np.asarray(np.where(possible, width, 0), np.int64)
+
+
+def _least_loss(rows: Rows, ask: Ask, settings: Settings, which: Ints, width: Ints) -> Ints:
+    """1 - score at best, in millionths, rounded down."""
+    weights = settings.weights
+    layouts = rows.layouts
+    near = np.array([_best_distance(layout, 1) for layout in layouts] or [1.0])[rows.layout[which]]
+    far = np.array([_best_distance(layout, 2) for layout in layouts] or [1.0])[rows.layout[which]]
+    level = np.array([_best_gpu_hca(layout, ask) for layout in layouts] or [1.0])[rows.layout[which]]
+    score = weights.distance * np.where(width == 1, near, far)
+    score = score + weights.gpu_hca * level + weights.wishes + weights.memory
+    score = score + weights.fragmentation * _best_fragmentation(rows, ask, which, width)
+    score = score + weights.packing * _packing(rows, ask, which, spread=settings.spread_nodes)
+    total = weights.distance + weights.gpu_hca + weights.wishes
+    total += weights.memory + weights.fragmentation + weights.packing
+    if not total:
+        return np.full(len(which), PPM, np.int64)
+    loss = np.floor((1 - score / total) * PPM) - _ROUNDING_PPM
+    return np.asarray(np.clip(loss, 0, PPM), np.int64)
+
+
+def _best_distance(layout: Layout, width: int) -> float:
+    """The distance part at best for candidates of `width` units or more."""
+    if width == 1 or len(layout.units) < 2:
+        return 1.0
+    least = min(distance for *_, distance in unit_sets(layout, 2))
+    return min(1.0, 10 / least) if least else 1.0
+
+
+def _best_gpu_hca(layout: Layout, ask: Ask) -> float:
+    if not ask.gpus or not (ask.hcas or ask.shared_hcas):
+        return 1.0
+    return 1 - min((level for row in layout.hca_links for level in row), default=Level.SYS) / Level.SYS
+
+
+def _packing(rows: Rows, ask: Ask, which: Ints, *, spread: bool) -> Floats:
+    """Exact: this part looks at sums of the node only."""
+    if ask.gpus:
+        whole = np.array([layout.whole_gpus.bit_count() for layout in rows.layouts] or [0], np.int64)
+        used, total = whole[rows.layout[which]] - rows.gpus[which] + ask.gpus, rows.cards[which]
+    else:
+        total = rows.usable[which]
+        used = total - rows.pool_milli[which] // 1000 + ask.cpus + (ask.confined_milli + ask.floating_milli) // 1000
+    fullness = np.where(total > 0, np.minimum(1.0, used / np.maximum(total, 1)), 1.0)
+    return 1 - fullness if spread else fullness
+
+
+def _best_fragmentation(rows: Rows, ask: Ask, which: Ints, width: Ints) -> Floats:
+    """The fragmentation part at best: exact in one numa, for several by the GPUs left in the node."""
+    before = rows.places[which]
+    left = np.maximum(rows.gpus[which] - ask.gpus, 0)
+    wide = np.minimum(1.0, sum(left // size for size in GPU_SIZES) / np.maximum(before, 1))
+    cards, usable = rows.cards[which], np.maximum(rows.usable[which], 1)
+
+    def places(gpus: Ints, cpus: Ints) -> Ints:
+        served = np.minimum(gpus, np.maximum(cpus, 0) * cards // usable)
+        return np.asarray(sum(served // size for size in GPU_SIZES), np.int64)
+
+    gpus, cpus = rows.unit_gpus[:, which], rows.unit_cpus[:, which]
+    lost = places(gpus, cpus) - places(gpus - ask.gpus, cpus - ask.cpus)
+    able = (gpus >= ask.gpus) & (cpus >= ask.cpus)
+    least_lost = np.where(able, lost, before).min(0)
+    narrow = (before - least_lost) / np.maximum(before, 1)
+    exact_one = (width == 1) & rows.by_numa[which]
+    return np.where(before > 0, np.where(exact_one, narrow, wide), 1.0)

@@ -1,0 +1,177 @@
+"""The many-node path: the best node for a Pod without searching every node.
+
+For each kind of request a table keeps every node's rank, exact or a bound. The lowest
+entry is searched until it is exact; a changed node falls back to its bound. Gives the
+same answer as judging each node by itself (tests/properties).
+"""
+
+from collections import OrderedDict
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numaplace.decide.place.ask import Ask, ask_of
+from numaplace.decide.place.bounds import NOWHERE, bounds_of, packed
+from numaplace.decide.place.build import allocation_of
+from numaplace.decide.place.choose import Choice, choose
+from numaplace.decide.place.place import Placement, judge
+from numaplace.decide.place.rank import parts_of, rank_of
+from numaplace.decide.place.refuse import code_of
+from numaplace.decide.place.room import Room
+from numaplace.decide.place.rows import Ints, Rows
+from numaplace.decide.place.sentence import grouped
+from numaplace.decide.place.signature import signature_of
+from numaplace.decide.place.verdicts import Verdicts, rules_key
+from numaplace.decide.rules import wishes_met
+from numaplace.model.cluster import ClusterState, NodeState
+from numaplace.model.errors import BrokenPromiseError
+from numaplace.model.ids import NodeName
+from numaplace.model.refusal import Code, Refusal
+from numaplace.model.request import PodRequest
+from numaplace.model.settings import Settings
+
+MAX_TABLES = 64  # kinds of requests remembered at once; 9 bytes a node each
+MAX_ANSWERS = 200_000  # searches remembered; about 1 KB each
+
+_CODES = list(Code)
+_NOT_ASKED = -1
+
+
+@dataclass(slots=True)
+class _Table:
+    """One kind of request on every node."""
+
+    ranks: Ints
+    exact: NDArray[np.bool_]
+    verdicts: Verdicts
+    codes: NDArray[np.int8]  # why a node refuses: position in Code, or _NOT_ASKED
+    seen: int  # how much of the log of changes it has taken in
+
+
+class NodeIndex:
+    """Finds the best node for one Pod after another; owned by one planner, told of every change."""
+
+    def __init__(self, state: ClusterState, settings: Settings = Settings()) -> None:
+        self.settings = settings
+        self.rows = Rows(tuple(state.nodes.values()))
+        self._tables: OrderedDict[Hashable, _Table] = OrderedDict()
+        self._log: list[int] = []  # rows changed, oldest first
+        self._answers: dict[tuple[Ask, Hashable], Choice | None] = {}
+
+    @property
+    def nodes(self) -> dict[NodeName, NodeState]:
+        """The nodes as the index knows them, by name."""
+        return {node.name: node for node in self.rows.nodes}
+
+    def node(self, name: NodeName) -> NodeState:
+        """The node of this name; KeyError if there is none."""
+        return self.rows.nodes[self.rows.position[name]]
+
+    def update(self, *nodes: NodeState) -> None:
+        """Take new values of nodes in; new names are added."""
+        if all(self.rows.fits(node) for node in nodes):
+            self._log.extend(self.rows.put(node) for node in nodes)
+        else:
+            self._start_over({**self.nodes, **{node.name: node for node in nodes}}.values())
+
+    def remove(self, name: NodeName) -> None:
+        """Forget a node."""
+        self._start_over(node for node in self.rows.nodes if node.name != name)
+
+    def best(self, request: PodRequest) -> Placement | None:
+        """The best placement on any node, or None; ties in rank go to the lower node name."""
+        ask = ask_of(request)
+        table = self._table(request, ask)
+        while len(table.ranks):
+            i = int(table.ranks.argmin())
+            if table.ranks[i] == NOWHERE:
+                break
+            if table.exact[i]:
+                return self._placement(i, request, ask)
+            table.ranks[i] = self._exact_rank(table, i, request, ask)
+            table.exact[i] = True
+        return None
+
+    def why_not(self, request: PodRequest) -> Refusal:
+        """Why `best` found nothing: the codes of all nodes counted, and the nearest miss in full.
+
+        The code is that of the nearest miss: the last in the order of codes, then the lowest
+        node name.
+        """
+        ask = ask_of(request)
+        table = self._table(request, ask)
+        for i in np.flatnonzero(table.codes == _NOT_ASKED):
+            table.codes[i] = _CODES.index(self._code(table, int(i), request, ask))
+        if not len(table.codes):
+            return Refusal(Code.NODE_RULE, "there is no node")
+        nearest = int(table.codes.argmax())
+        refusal = judge(self.rows.nodes[nearest], request, self.settings)
+        if not isinstance(refusal, Refusal):
+            raise BrokenPromiseError(f"node {self.rows.nodes[nearest].name} takes {request.full_name} after all")
+        counts = np.bincount(table.codes, minlength=len(_CODES))
+        return grouped(refusal, {code: int(counts[place]) for place, code in enumerate(_CODES) if counts[place]})
+
+    def _code(self, table: _Table, i: int, request: PodRequest, ask: Ask) -> Code:
+        room, refusal = self.rows.rooms[i], table.verdicts.refuses(self.rows.nodes[i], request)
+        if refusal is not None:
+            return refusal.code
+        return Code.NO_TOPOLOGY if room is None else code_of(room, ask)
+
+    def _start_over(self, nodes: Iterable[NodeState]) -> None:
+        self.rows = Rows(tuple(nodes))
+        self._tables.clear()
+        self._log.clear()
+
+    def _table(self, request: PodRequest, ask: Ask) -> _Table:
+        key = (ask, rules_key(request, repelled=bool(self.rows.repels.any())))
+        table = self._tables.get(key)
+        everyone = np.arange(len(self.rows.nodes))
+        if table is None:
+            ranks = bounds_of(self.rows, ask, self.settings, everyone)
+            codes = np.full(len(ranks), _NOT_ASKED, np.int8)
+            table = _Table(ranks, ranks == NOWHERE, Verdicts(request, self.settings), codes, len(self._log))
+            self._tables[key] = table
+            if len(self._tables) > MAX_TABLES:
+                self._tables.popitem(last=False)
+        self._tables.move_to_end(key)
+        if table.seen < len(self._log):
+            changed = np.unique(np.array(self._log[table.seen :], np.int64))
+            table.ranks[changed] = bounds_of(self.rows, ask, self.settings, changed)
+            table.exact[changed] = table.ranks[changed] == NOWHERE
+            table.codes[changed] = _NOT_ASKED
+            table.seen = len(self._log)
+        return table
+
+    def _exact_rank(self, table: _Table, i: int, request: PodRequest, ask: Ask) -> int:
+        node, room = self.rows.nodes[i], self._room(i)
+        if table.verdicts.refuses(node, request):
+            return NOWHERE
+        choice = self._choice(room, ask)
+        if choice is None:
+            return NOWHERE
+        parts = parts_of(room, ask, choice, wishes_met(request, node.rules), self.settings)
+        return packed(rank_of(choice, parts))
+
+    def _choice(self, room: Room, ask: Ask) -> Choice | None:
+        key = (ask, signature_of(room, ask))
+        if key not in self._answers:
+            if len(self._answers) >= MAX_ANSWERS:
+                self._answers.clear()
+            self._answers[key] = choose(room, ask)
+        return self._answers[key]
+
+    def _placement(self, i: int, request: PodRequest, ask: Ask) -> Placement:
+        node, room = self.rows.nodes[i], self._room(i)
+        choice = self._choice(room, ask)
+        if choice is None:
+            raise BrokenPromiseError(f"node {node.name} was ranked without a place for {request.full_name}")
+        parts = parts_of(room, ask, choice, wishes_met(request, node.rules), self.settings)
+        return Placement(allocation_of(node, room, request, ask, choice), rank_of(choice, parts), parts)
+
+    def _room(self, i: int) -> Room:
+        room = self.rows.rooms[i]
+        if room is None:
+            raise BrokenPromiseError(f"node {self.rows.nodes[i].name} was ranked before its topology was known")
+        return room

@@ -1,0 +1,57 @@
+"""Node rules for one kind of request on many nodes, judged once where nodes show the same.
+
+Most Pods look at few labels, so thousands of nodes share a handful of verdicts.
+"""
+
+from collections.abc import Hashable
+
+from numaplace.decide.rules import check_node, check_present
+from numaplace.model.cluster import NodeState
+from numaplace.model.refusal import Refusal
+from numaplace.model.request import PodRequest
+from numaplace.model.settings import Settings
+
+
+def rules_key(request: PodRequest, *, repelled: bool) -> Hashable:
+    """Equal only for requests that every node rule judges alike; `repelled`: some Pods mind others by their labels."""
+    rules = request.rules
+    amounts = rules.amounts
+    return (
+        request.namespace,
+        frozenset(rules.labels.items()) if repelled else None,
+        frozenset(rules.node_selector.items()),
+        rules.required_terms,
+        rules.preferred_terms,
+        rules.tolerations,
+        rules.anti_affinity,
+        (amounts.cpu_milli, amounts.memory_bytes, frozenset(amounts.others.items())),
+    )
+
+
+class Verdicts:
+    """The rules' answers for one kind of request."""
+
+    def __init__(self, request: PodRequest, settings: Settings) -> None:
+        self.settings = settings
+        rules = request.rules
+        terms = rules.required_terms or ()
+        self._keys = sorted(
+            {settings.enable_label, *rules.node_selector, *(one.key for term in terms for one in term.labels)}
+        )
+        self._by_name = any(term.fields for term in terms)
+        self._known: dict[Hashable, Refusal | None] = {}
+
+    def refuses(self, node: NodeState, request: PodRequest) -> Refusal | None:
+        """What `decide.rules.check` says of the node."""
+        present = (holder.request for holder in node.holders.values())
+        return self._of_node(node, request) or check_present(request, node.rules, present)
+
+    def _of_node(self, node: NodeState, request: PodRequest) -> Refusal | None:
+        rules = node.rules
+        if self._by_name:
+            return check_node(request, rules, self.settings)
+        shown = tuple(rules.labels.get(key) for key in self._keys)
+        key = (shown, rules.taints, rules.cordoned, rules.allocatable is None)
+        if key not in self._known:
+            self._known[key] = check_node(request, rules, self.settings)
+        return self._known[key]
