@@ -26,18 +26,19 @@ def refuse(node: NodeName, room: Room, ask: Ask) -> Refusal:
 
 
 def code_of(room: Room, ask: Ask) -> Code:
-    """The first code that applies, in the order of the contract."""
-    short = _short_in_node(room, ask)
+    """The first code that applies: short even with the faulty devices, one rule to blame, short without them."""
+    short = _short_in_node(with_faulty_devices(room), ask)
     if short is not None:
         return short
-    return next((code for code, fits in _lifted_rules(room, ask) if fits), Code.NOT_ALIGNABLE)
+    lifted = next((code for code, fits in _lifted_rules(room, ask) if fits), None)
+    return lifted or _short_in_node(room, ask) or Code.NOT_ALIGNABLE
 
 
 def _short_in_node(room: Room, ask: Ask) -> Code | None:
-    """The first resource of which the whole node has too little, devices of any state counted."""
-    if (room.gpus | room.faulty_gpus).bit_count() < ask.gpus:
+    """The first resource of which the whole node has too little."""
+    if room.gpus.bit_count() < ask.gpus:
         return Code.GPUS_SHORT
-    if (room.hcas | room.faulty_hcas).bit_count() < ask.hcas or (ask.shared_hcas and not room.healthy_hcas):
+    if room.hcas.bit_count() < ask.hcas or (ask.shared_hcas and not room.healthy_hcas):
         return Code.HCAS_SHORT
     free_milli = sum(1000 * bits.bit_count() for bits in room.cpus) - sum(room.confined_milli)
     if sum(room.gives) < ask.cpus or free_milli < ask.confined_milli or not pool_allows(room, ask):
