@@ -143,7 +143,7 @@ def _quotas(room: Room, ask: Ask, choice: Choice, members: tuple[int, ...]) -> t
     if ask.cpu_rule is CpuRule.SPREAD:
         return split(ask.cpus, weights, gives)
     threads = layout.threads
-    whole = [min(room.whole_cores(i), give // threads) for i, give in zip(members, gives, strict=True)]
+    whole = [min(room.whole_core_cpus(i), give) // threads for i, give in zip(members, gives, strict=True)]
     cores = split(ask.cpus // threads, weights, whole)
     given = [threads * n for n in cores]
     rest = split(ask.cpus - sum(given), weights, [give - n for give, n in zip(gives, given, strict=True)])

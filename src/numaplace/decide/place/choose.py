@@ -273,7 +273,7 @@ def _cpu_gain(room: Room, ask: Ask) -> tuple[int, ...]:
     threads = room.layout.threads
     if any(count % threads for count in ask.cpu_counts):
         return (0,) * len(gives)
-    return tuple(threads * min(room.whole_cores(i), give // threads) for i, give in enumerate(gives))
+    return tuple(threads * (min(room.whole_core_cpus(i), give) // threads) for i, give in enumerate(gives))
 
 
 def _allowed_gpus(room: Room, ask: Ask) -> int:

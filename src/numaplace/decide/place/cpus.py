@@ -18,60 +18,78 @@ def take_cpus(layout: Layout, free: int, count: int, rule: CpuRule) -> int:
     at least `count` CPUs.
     """
     for kind in layout.core_kinds:
-        if (free & kind).bit_count() >= count:
-            free &= kind
+        there = free & kind
+        if _capacity(layout, there, rule) >= count:
+            free = there
             break
-    cores = [core & free for core in layout.cores if core & free]
     if rule is CpuRule.SPREAD:
-        return _spread(layout, cores, count)
-    whole = [core & free for core in layout.cores if core & free == core]
-    taken = _take_cores(layout, whole, count)
-    return taken | _take_rest(layout, free & ~taken, taken, count - taken.bit_count())
+        return _spread(layout, free, count)
+    whole = [core for core in layout.cores if core & free == core]
+    return _take(layout, whole, free, count)
 
 
-def _take_cores(layout: Layout, cores: list[int], count: int) -> int:
-    """Whole cores from `cores` with at most `count` CPUs together, few caches first."""
-    taken = 0
-    while left := count - taken.bit_count():
-        fitting = [core for core in cores if not core & taken and core.bit_count() <= left]
-        if not fitting:
-            break
-        group = _cache_group(layout, fitting, left)
-        for core in fitting:
-            if core & group and core.bit_count() <= count - taken.bit_count():
-                taken |= core
-    return taken
+def _capacity(layout: Layout, free: int, rule: CpuRule) -> int:
+    only_whole = rule is CpuRule.FULL_CORES_ONLY
+    return sum(core.bit_count() for core in layout.cores if core & free == core) if only_whole else free.bit_count()
 
 
-def _cache_group(layout: Layout, cores: list[int], count: int) -> int:
-    """The CPU bits of the cache to take from next: the tightest that suffices, else the roomiest."""
-    pool = 0
-    for core in cores:
-        pool |= core
-    groups = [llc & pool for llc in layout.llcs if llc & pool] or [pool]
-    if stray := pool & ~_union(groups):
-        groups.append(stray)
-    enough = [group for group in groups if group.bit_count() >= count]
-    if enough:
-        return min(enough, key=lambda group: (group.bit_count(), group & -group))
-    return min(groups, key=lambda group: (-group.bit_count(), group & -group))
-
-
-def _take_rest(layout: Layout, free: int, taken: int, count: int) -> int:
-    """Single threads for what whole cores did not cover: already broken cores, near caches, low CPUs."""
-    near = _union([llc for llc in layout.llcs if llc & taken]) or free
-    whole = _union([core for core in layout.cores if core & free == core])
-    order = sorted(CpuSet(free), key=lambda cpu: (bool(whole >> cpu & 1), not near >> cpu & 1, cpu))
-    return CpuSet.of(order[:count]).bits
-
-
-def _spread(layout: Layout, cores: list[int], count: int) -> int:
+def _spread(layout: Layout, free: int, count: int) -> int:
     """One thread of each core first, then the second threads, each round by caches."""
     taken = 0
     while count > taken.bit_count():
-        firsts = [(core & ~taken) & -(core & ~taken) for core in cores if core & ~taken]
-        taken |= _take_cores(layout, firsts, count - taken.bit_count())
+        firsts = [rest & -rest for core in layout.cores if (rest := core & free & ~taken)]
+        taken |= _take(layout, firsts, _union(firsts), min(len(firsts), count - taken.bit_count()))
     return taken
+
+
+def _take(layout: Layout, cores: list[int], free: int, count: int) -> int:
+    """`count` CPUs of `free`: as many in whole `cores` as fit, the rest one by one, broken cores first."""
+    largest_first = sorted(cores, key=lambda core: -core.bit_count())
+    opened = _open_groups(layout, cores, free, _filled(largest_first, count).bit_count(), count)
+    taken = 0
+    for group in opened:
+        taken |= _filled([core for core in largest_first if core & group], count - taken.bit_count())
+    rest, unbroken = _union(opened) & ~taken, _union(cores)
+    singles = sorted(CpuSet(rest), key=lambda cpu: (unbroken >> cpu & 1, cpu))
+    return taken | CpuSet.of(singles[: count - taken.bit_count()]).bits
+
+
+def _filled(cores: list[int], count: int) -> int:
+    """Cores in this order, each that still fits into `count` CPUs."""
+    taken = 0
+    for core in cores:
+        if taken.bit_count() + core.bit_count() <= count:
+            taken |= core
+    return taken
+
+
+def _open_groups(layout: Layout, cores: list[int], free: int, whole: int, count: int) -> list[int]:
+    """The fewest caches with `whole` CPUs in whole cores and `count` in all; the last one the tightest that does."""
+    closed = _cache_groups(layout, free)
+    in_cores, opened = _union(cores), 0
+    found: list[int] = []
+    while closed and ((opened & in_cores).bit_count() < whole or opened.bit_count() < count):
+        missing = max(0, whole - (opened & in_cores).bit_count()), count - opened.bit_count()
+        group = min(closed, key=lambda group: _unfitness(group, in_cores, missing))
+        closed.remove(group)
+        found.append(group)
+        opened |= group
+    return found
+
+
+def _unfitness(group: int, in_cores: int, missing: tuple[int, int]) -> tuple[bool, int, int, int]:
+    """Order of caches to open: the tightest of those that suffice, else the roomiest; ties by lowest CPU."""
+    whole, every = min(missing[0], (group & in_cores).bit_count()), group.bit_count()
+    if whole >= missing[0] and every >= missing[1]:
+        return (False, every, 0, group & -group)
+    return (True, -whole, -every, group & -group)
+
+
+def _cache_groups(layout: Layout, free: int) -> list[int]:
+    """The free CPUs by last-level cache; those of no known cache together."""
+    groups = [llc & free for llc in layout.llcs if llc & free]
+    stray = free & ~_union(groups)
+    return [*groups, stray] if stray else groups
 
 
 def _union(sets: list[int]) -> int:

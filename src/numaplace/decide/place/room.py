@@ -40,10 +40,10 @@ class Room:
             for bits, milli in zip(self.cpus, self.confined_milli, strict=True)
         )
 
-    def whole_cores(self, numa: int) -> int:
-        """Free whole cores of a numa; a core that other Pods or the reserve touch is not whole."""
+    def whole_core_cpus(self, numa: int) -> int:
+        """CPUs in free whole cores of a numa; a core that other Pods or the reserve touch is not whole."""
         free = self.cpus[numa]
-        return sum(1 for core in self.layout.cores if core & free == core)
+        return sum(core.bit_count() for core in self.layout.cores if core & free == core)
 
 
 def room_of(node: NodeState) -> Room:

@@ -28,6 +28,6 @@ def signature_of(room: Room, ask: Ask) -> Hashable:
         tuple(bits.bit_count() for bits in room.cpus) + room.confined_milli if ask.confined_milli else (),
         tuple(min(free, ask.memory_bytes) for free in room.memory) if ask.memory_bytes else (),
         room.pages if ask.hugepages else (),
-        tuple(map(room.whole_cores, numas)) if ask.cpu_rule is CpuRule.FULL_CORES_ONLY else (),
+        tuple(map(room.whole_core_cpus, numas)) if ask.cpu_rule is CpuRule.FULL_CORES_ONLY else (),
         0 if ask.gpus else room.pool_milli,
     )
