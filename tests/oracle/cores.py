@@ -91,7 +91,7 @@ def _split(world: World, request: PodRequest, allocation: Allocation) -> Iterato
     if not request.cpus or len(allocation.numas) < 2 or not _even(world):
         return
     got, threads = cpus_by_numa(world, allocation), world.threads
-    gpus = choice_in(world, allocation).gpus
+    gpus = choice_in(world, request, allocation).gpus
     weights = {numa: sum(world.homes[gpu.pci] == numa for gpu in gpus) for numa in allocation.numas}
     if not any(weights.values()):
         weights = dict.fromkeys(allocation.numas, 1)

@@ -4,24 +4,28 @@ Each function returns complaints in words; an empty list is right.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import combinations
 
 from numaplace.model.allocation import Allocation, ContainerShare
 from numaplace.model.cluster import NodeState
 from numaplace.model.ids import ContainerName, NumaId
-from numaplace.model.request import ContainerKind, CpuMode, MemoryMode, PodRequest
-from tests.oracle.search import Choice, confined_shares, memory_in, pages_in, split
+from numaplace.model.request import ContainerKind, ContainerRequest, CpuMode, MemoryMode, PodRequest
+from tests.oracle.search import Choice, confined_shares, memory_in, pages_in, shared_hcas, split
 from tests.oracle.world import World, world_of
 
 
-def choice_in(world: World, allocation: Allocation) -> Choice:
-    """The choice that an allocation stands for."""
+def choice_in(world: World, request: PodRequest, allocation: Allocation) -> Choice:
+    """The choice that an allocation stands for; shared HCAs are those of the whole Pod, whoever asked."""
     fallback = allocation.width > len(world.units)
     units = tuple(unit for unit in world.units if set(unit) & set(allocation.numas))
     pcis = {gpu.pci for gpu in allocation.gpus}
     names = {hca.name for hca in allocation.hcas}
     gpus = tuple(gpu for gpu in world.topology.gpus if gpu.pci in pcis)
     hcas = tuple(hca for hca in world.topology.hcas if hca.name in names)
-    return Choice(world.units if fallback else units, allocation.numas, gpus, hcas, fallback)
+    choice = Choice(world.units if fallback else units, allocation.numas, gpus, hcas, fallback)
+    shared = request.hcas and not request.hcas_exclusive
+    return replace(choice, hcas=shared_hcas(world, choice)) if shared else choice
 
 
 def complaints(node: NodeState, request: PodRequest, allocation: Allocation) -> list[str]:
@@ -30,8 +34,8 @@ def complaints(node: NodeState, request: PodRequest, allocation: Allocation) -> 
     return [
         *_labels(node, request, allocation),
         *_ownership(world, request, allocation),
-        *_containers(request, allocation),
-        *_levels(world, allocation),
+        *_containers(world, request, allocation),
+        *_levels(world, request, allocation),
         *_charges(world, request, allocation),
     ]
 
@@ -51,7 +55,7 @@ def _labels(node: NodeState, request: PodRequest, allocation: Allocation) -> Ite
 
 
 def _ownership(world: World, request: PodRequest, allocation: Allocation) -> Iterator[str]:
-    choice = choice_in(world, allocation)
+    choice = choice_in(world, request, allocation)
     if len(allocation.cpus) != request.cpus:
         yield f"{len(allocation.cpus)} CPUs for {request.cpus}"
     inside = frozenset().union(*(world.usable[numa] for numa in allocation.numas))
@@ -74,30 +78,46 @@ def _ownership(world: World, request: PodRequest, allocation: Allocation) -> Ite
         yield f"{len(choice.hcas)} HCAs for {request.hcas}"
 
 
-def _containers(request: PodRequest, allocation: Allocation) -> Iterator[str]:
+def _containers(world: World, request: PodRequest, allocation: Allocation) -> Iterator[str]:
     shares = {c.name: allocation.containers.get(c.name, ContainerShare()) for c in request.containers}
-    staying = [c for c in request.containers if c.kind is not ContainerKind.INIT]
+    choice = choice_in(world, request, allocation)
     for container in request.containers:
-        share, is_init = shares[container.name], container.kind is ContainerKind.INIT
-        if not is_init and len(share.cpus) != container.cpus:
-            yield f"{container.name} has {len(share.cpus)} CPUs for {container.cpus}"
-        if len(share.gpus) != container.gpus or list(share.gpus) != sorted(set(share.gpus)):
-            yield f"{container.name} has GPUs {share.gpus} for {container.gpus}"
-        if container.hcas and request.hcas_exclusive and len(share.hcas) != container.hcas:
-            yield f"{container.name} has HCAs {share.hcas} for {container.hcas}"
-        if container.hcas and not request.hcas_exclusive and share.hcas != allocation.hcas:
-            yield f"{container.name} shares {share.hcas}, not all of {allocation.hcas}"
-        if not container.hcas and share.hcas:
-            yield f"{container.name} asked for no HCA and has {share.hcas}"
-    for i, one in enumerate(staying):
-        for other in staying[i + 1 :]:
-            if not shares[one.name].cpus.isdisjoint(shares[other.name].cpus):
-                yield f"{one.name} and {other.name} share CPUs"
-            if set(shares[one.name].gpus) & set(shares[other.name].gpus):
-                yield f"{one.name} and {other.name} share GPUs"
-            if request.hcas_exclusive and set(shares[one.name].hcas) & set(shares[other.name].hcas):
-                yield f"{one.name} and {other.name} share HCAs"
+        yield from _one_container(world, request, container, shares[container.name], choice)
+    staying = [c.name for c in request.containers if c.kind is not ContainerKind.INIT]
+    for one, other in combinations(staying, 2):
+        a, b = shares[one], shares[other]
+        if not a.cpus.isdisjoint(b.cpus) or set(a.gpus) & set(b.gpus):
+            yield f"{one} and {other} share CPUs or GPUs"
+        if request.hcas_exclusive and set(a.hcas) & set(b.hcas):
+            yield f"{one} and {other} share HCAs"
     yield from _init_containers(request, allocation, shares)
+
+
+def _one_container(
+    world: World, request: PodRequest, container: ContainerRequest, share: ContainerShare, choice: Choice
+) -> Iterator[str]:
+    """Whether a container has as much as it asked."""
+    is_init = container.kind is ContainerKind.INIT
+    if not is_init and len(share.cpus) != container.cpus:
+        yield f"{container.name} has {len(share.cpus)} CPUs for {container.cpus}"
+    if len(share.gpus) != container.gpus or list(share.gpus) != sorted(set(share.gpus)):
+        yield f"{container.name} has GPUs {share.gpus} for {container.gpus}"
+    if not container.hcas and share.hcas:
+        yield f"{container.name} asked for no HCA and has {share.hcas}"
+    if container.hcas and request.hcas_exclusive and len(share.hcas) != container.hcas:
+        yield f"{container.name} has HCAs {share.hcas} for {container.hcas}"
+    near = _near_ones(world, share, choice)
+    if container.hcas and not request.hcas_exclusive and not is_init and {hca.name for hca in share.hcas} != near:
+        yield f"{container.name} shares {share.hcas}, near are {near}"
+
+
+def _near_ones(world: World, share: ContainerShare, choice: Choice) -> set[str]:
+    """In shared mode: the Pod's HCAs at the best level of each GPU of a container; all without GPUs."""
+    own = {gpu.pci for gpu in share.gpus}
+    levels = [{h.name: world.level(gpu, h) for h in choice.hcas} for gpu in choice.gpus if gpu.pci in own]
+    if not levels:
+        return {hca.name for hca in choice.hcas}
+    return {name for level in levels for name in level if level[name] == min(level.values())}
 
 
 def _init_containers(
@@ -121,8 +141,8 @@ def _init_containers(
             yield f"{container.name} has HCAs {share.hcas}, of which a running sidecar has some"
 
 
-def _levels(world: World, allocation: Allocation) -> Iterator[str]:
-    choice = choice_in(world, allocation)
+def _levels(world: World, request: PodRequest, allocation: Allocation) -> Iterator[str]:
+    choice = choice_in(world, request, allocation)
     reached = None
     if choice.gpus and choice.hcas:
         reached = max(min(world.level(gpu, hca) for hca in choice.hcas) for gpu in choice.gpus)
@@ -132,14 +152,15 @@ def _levels(world: World, allocation: Allocation) -> Iterator[str]:
 
 def _charges(world: World, request: PodRequest, allocation: Allocation) -> Iterator[str]:
     """What is booked: milli-CPUs by usable CPUs; memory and pages by what is free, never more than that."""
-    choice = choice_in(world, allocation)
+    choice = choice_in(world, request, allocation)
     booked = {charge.numa: charge for charge in allocation.charges}
     if list(booked) != sorted(booked) or len(booked) != len(allocation.charges):
         yield f"charges {allocation.charges} are not by numa"
     numas = allocation.numas
     confined = request.cpu_mode is CpuMode.CONFINED and not choice.fallback
     milli = confined_shares(world, request, numas) if confined else {}
-    memory = split(min(request.memory_bytes, memory_in(world, numas)), {numa: world.memory[numa] for numa in numas})
+    memory_bytes = 0 if request.memory_mode is MemoryMode.OFF else request.memory_bytes
+    memory = split(min(memory_bytes, memory_in(world, numas)), {numa: world.memory[numa] for numa in numas})
     pages = {
         amount.page_bytes: split(
             min(amount.pages, pages_in(world, numas, amount.page_bytes)),

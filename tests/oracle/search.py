@@ -117,12 +117,12 @@ def exclusive_cpus_fit(world: World, request: PodRequest, numas: tuple[NumaId, .
 
 
 def _whole_core_cpus(world: World, numa: NumaId) -> int:
-    """The most CPUs of this numa that can be given in whole cores only."""
+    """The most CPUs of this numa that can be given in whole cores only, in portions of one core's threads."""
     given = 0
     for core in sorted(world.whole_cores(numa), key=len, reverse=True):
         if given + len(core) <= world.can_give(numa):
             given += len(core)
-    return given
+    return given - given % world.threads
 
 
 def memory_in(world: World, numas: tuple[NumaId, ...]) -> int:
@@ -183,7 +183,7 @@ def _hca_sets(world: World, request: PodRequest, choice: Choice) -> Iterator[tup
 
 
 def shared_hcas(world: World, choice: Choice) -> tuple[Hca, ...]:
-    """All healthy HCAs at each GPU's best level; without GPUs those of the units, else the nearest ones."""
+    """All healthy HCAs at each GPU's best level; without GPUs those of the numas, else the nearest ones."""
     if choice.gpus:
         chosen = {
             hca
@@ -194,7 +194,7 @@ def shared_hcas(world: World, choice: Choice) -> tuple[Hca, ...]:
         return tuple(sorted(chosen, key=lambda hca: hca.name))
     homes = {hca: world.homes[hca.name] for hca in world.near_hcas}
     away = {
-        hca: min(world.topology.distance(numa, home) if numa != home else 0 for numa in choice.all_numas)
+        hca: min(world.topology.distance(numa, home) if numa != home else 0 for numa in choice.numas)
         for hca, home in homes.items()
         if home is not None
     }
@@ -248,7 +248,7 @@ def key_of(world: World, request: PodRequest, choice: Choice) -> Key:
         _free_cpus_left(world, request, choice),
         tuple(world.units.index(unit) for unit in choice.units),
         tuple(gpu.pci for gpu in choice.gpus),
-        tuple(hca.name for hca in choice.hcas),
+        tuple(hca.name for hca in choice.hcas) if request.hcas_exclusive else (),  # shared ones follow from the rest
         choice.numas,
     )
 

@@ -113,7 +113,7 @@ def world_of(node: NodeState) -> World:
         reserved=frozenset(node.reserved & topology.online),
         exclusive=frozenset(cpu for h in holders if h.allocation for cpu in h.allocation.cpus),
         confined=charged_milli,
-        floating=sum(h.request.shared_cpu_milli for h in holders) - sum(charged_milli.values()),
+        floating=_shared_milli(holders) - sum(charged_milli.values()),
         allocatable=(node.rules.allocatable.cpu_milli if node.rules.allocatable else None),
         memory={
             id: max(0, _least(_small_pages(topology.numa(id)) - charged_memory[id], topology.numa(id).free_bytes))
@@ -234,6 +234,12 @@ def _charges(holders: list[Holder]) -> tuple[Counter[NumaId], Counter[NumaId], C
         for amount in charge.hugepages:
             pages[charge.numa, amount.page_bytes] += amount.pages
     return milli, memory, pages
+
+
+def _shared_milli(holders: list[Holder]) -> int:
+    """What all Pods share, wherever; one that should own CPUs but has no allocation shares as many."""
+    unnamed = sum(1000 * holder.request.cpus for holder in holders if holder.allocation is None)
+    return unnamed + sum(holder.request.shared_cpu_milli for holder in holders)
 
 
 def _free_gpus(topology: Topology, holders: list[Holder]) -> tuple[Gpu, ...]:

@@ -1,0 +1,64 @@
+"""The placer against brute force: the same place under the one key, or a refusal with the same code (invariant 3)."""
+
+from hypothesis import given, note, settings
+from hypothesis import strategies as st
+
+from numaplace.decide.place import place_on
+from numaplace.model.cluster import Holder, NodeState
+from numaplace.model.refusal import Refusal
+from numaplace.model.request import PodRequest
+from tests.oracle import cores, inside
+from tests.oracle.refusals import code_of
+from tests.oracle.search import best, key_of
+from tests.oracle.world import world_of
+from tests.properties.books import Scene, scenes
+from tests.properties.effort import examples
+from tests.properties.machines import servers
+from tests.properties.pods import pod_requests, renamed
+
+
+def check(node: NodeState, request: PodRequest) -> NodeState:
+    """Compare the two answers; the node with the Pod on it where it fits."""
+    world, answer = world_of(node), place_on(node, request)
+    right = best(world, request)
+    note(f"right: {right}")
+    note(f"placer: {answer}")
+    if isinstance(answer, Refusal):
+        assert right is None, f"refused with {answer.code}, but there is a place"
+        assert answer.code is code_of(world, request)
+        assert answer.node == node.name
+        return node
+    assert right is not None, "placed where nothing fits"
+    choice = inside.choice_in(world, request, answer.allocation)
+    assert key_of(world, request, choice) == right[0]
+    assert choice == right[1]
+    assert answer.allocation.width == right[0][0]
+    assert inside.complaints(node, request, answer.allocation) == []
+    assert cores.complaints(world, request, answer.allocation) == []
+    return node.holding(Holder(request, answer.allocation))
+
+
+@given(scenes(), pod_requests())
+@settings(max_examples=examples(150))
+def test_one_pod_on_a_node_in_any_state(scene: Scene, request: PodRequest) -> None:
+    check(scene.node(), request)
+
+
+@given(scenes(most_holders=1), st.lists(pod_requests(most_gpus=3, most_hcas=2), min_size=2, max_size=6))
+@settings(max_examples=examples(50))
+def test_pods_one_after_the_other(scene: Scene, requests: list[PodRequest]) -> None:
+    node = scene.node()
+    for index, request in enumerate(requests):
+        node = check(node, renamed(request, f"pod-{index}"))
+
+
+@given(scenes(servers(), most_holders=3), pod_requests(most_gpus=16, hcas_exclusive=False))
+@settings(max_examples=examples(20))
+def test_a_regular_server_of_sixteen_gpus(scene: Scene, request: PodRequest) -> None:
+    check(scene.node(), request)
+
+
+@given(scenes(servers(), most_holders=3), pod_requests(most_gpus=4, most_hcas=4, hcas_exclusive=True))
+@settings(max_examples=examples(10))
+def test_a_regular_server_of_sixteen_hcas(scene: Scene, request: PodRequest) -> None:
+    check(scene.node(), request)
