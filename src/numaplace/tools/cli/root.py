@@ -27,7 +27,9 @@ class Entry(NamedTuple):
     summary: str
 
 
-COMMANDS: dict[str, Entry] = {}
+COMMANDS: dict[str, Entry] = {
+    "simulate": Entry("numaplace.tools.cli.simulate:simulate", "place Pods on a cluster that exists on paper"),
+}
 
 
 class LazyGroup(click.Group):

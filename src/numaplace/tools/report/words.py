@@ -1,0 +1,64 @@
+"""Devices, amounts and counts in few letters, for tables and the map."""
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from numaplace.model.allocation import Allocation
+from numaplace.model.ids import NumaId, PciAddress
+
+_NUMBERED = re.compile(r"(.*?)(\d+)")
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 Pod`, `2 Pods`, `1,523 nodes`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def short_pcis(addresses: Iterable[PciAddress]) -> str:
+    """PCI addresses without what all of them share: the domain 0000 and the function 0."""
+    return " ".join(address.removeprefix("0000:").removesuffix(".0") for address in addresses)
+
+
+def short_names(names: Iterable[str]) -> str:
+    """`mlx5_0-3 mlx5_7` for names that count up."""
+    return " ".join(map(_run_text, _runs([_split(name) for name in names])))
+
+
+def short_numas(ids: Sequence[NumaId]) -> str:
+    """`0` or `0,1`."""
+    return ",".join(map(str, ids))
+
+
+def share(part: int, whole: int) -> str:
+    """`93.4 %`; a dash where there is no whole."""
+    return f"{100 * part / whole:.1f} %" if whole else "–"
+
+
+def cpus_text(allocation: Allocation) -> str:
+    """The Pod's own CPUs; what it shares in words."""
+    own = allocation.cpus
+    milli = sum(charge.shared_cpu_milli for charge in allocation.charges)
+    return str(own) if own else f"{milli / 1000:g} shared" if milli else "shared"
+
+
+def _split(name: str) -> tuple[str, int | None]:
+    match = _NUMBERED.fullmatch(name)
+    return (match[1], int(match[2])) if match and str(int(match[2])) == match[2] else (name, None)
+
+
+def _runs(parts: list[tuple[str, int | None]]) -> list[list[tuple[str, int | None]]]:
+    ordered = sorted(parts, key=lambda part: (part[0], -1 if part[1] is None else part[1]))
+
+    def run_of(entry: tuple[int, tuple[str, int | None]]) -> tuple[str, int | None]:
+        place, (stem, number) = entry
+        return (stem, None if number is None else number - place)
+
+    return [[part for _, part in run] for _, run in groupby(enumerate(ordered), key=run_of)]
+
+
+def _run_text(run: list[tuple[str, int | None]]) -> str:
+    (stem, first), (_, last) = run[0], run[-1]
+    if first is None or last is None:
+        return stem
+    return f"{stem}{first}" if first == last else f"{stem}{first}-{last}"

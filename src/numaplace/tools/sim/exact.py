@@ -1,0 +1,109 @@
+"""Contenders that place exactly on a node, as numaplace does, and differ in which node they take.
+
+`numaplace` ranks nodes by the contract; the others are the simple orders that
+schedulers use, for comparison on the same input.
+"""
+
+from collections import Counter
+from collections.abc import Collection
+from typing import Protocol
+
+from numaplace.decide.place import NodeIndex, Placement, judge
+from numaplace.decide.place.ask import ask_of
+from numaplace.decide.place.choose import least_width
+from numaplace.model.cluster import NodeState
+from numaplace.model.ids import NodeName
+from numaplace.model.refusal import Code, Refusal
+from numaplace.model.request import PodRequest
+from numaplace.tools.report.outcome import Landing, Reason
+from numaplace.tools.sim.arrivals import Arrival
+from numaplace.tools.sim.ledger import Ledger
+from numaplace.tools.sim.reasons import Asking
+from numaplace.tools.sim.scheduler import choose_node, refusal_of
+
+
+class Search(Protocol):
+    """Finds the node for a Pod of ours."""
+
+    def best(self, request: PodRequest) -> Placement | None:
+        """The best placement on any node."""
+        ...
+
+    def why_not(self, request: PodRequest) -> Refusal:
+        """Why there is none."""
+        ...
+
+    def update(self, node: NodeState) -> None:
+        """Take note that this node changed."""
+        ...
+
+
+class Exact:
+    """One search on one ledger."""
+
+    def __init__(self, name: str, ledger: Ledger, search: Search) -> None:
+        self.name, self.ledger, self.search = name, ledger, search
+        self.failures: Counter[str] = Counter()
+        self._asking = Asking(ledger)
+
+    def place(self, arrival: Arrival) -> Landing | Refusal:
+        """Ours exactly, the others by amounts, bound ones where they are."""
+        request = arrival.request
+        if request.bound_to is not None:
+            return self._bound(arrival, request.bound_to)
+        if not request.is_planned:
+            return self._by_amounts(arrival, arrival.at_s)
+        placement = self.search.best(request)
+        if placement is None:
+            return self._asking.once(request, self.search.why_not)
+        return self._landed(arrival, placement, arrival.at_s)
+
+    def place_freed(self, arrival: Arrival, freed: Collection[NodeName], now_s: float) -> Landing | Refusal:
+        """Only the freed nodes can have room now that they had not before."""
+        if not arrival.request.is_planned:
+            return self._by_amounts(arrival, now_s)
+        answers = [judge(self.ledger.nodes[name], arrival.request, self.ledger.settings) for name in sorted(freed)]
+        found = [one for one in answers if isinstance(one, Placement)]
+        refused = [one for one in answers if isinstance(one, Refusal)]
+        return self._landed(arrival, min(found, key=lambda one: one.rank), now_s) if found else refused[0]
+
+    def release(self, arrival: Arrival) -> NodeName | None:
+        """Give back what the Pod has."""
+        node = self.ledger.release(arrival.request.uid)
+        if node is None:
+            return None
+        self.search.update(node)
+        return node.name
+
+    def reasons(self, request: PodRequest) -> tuple[Reason, ...]:
+        """Every node's answer, grouped."""
+        return self._asking.reasons(request)
+
+    def _landed(self, arrival: Arrival, answer: Placement, now_s: float) -> Landing:
+        request, allocation = arrival.request, answer.allocation
+        node = self.ledger.grant(request, allocation.node, allocation, now_s)
+        self.search.update(node)
+        width = None if node.layout is None else least_width(node.layout, ask_of(request))
+        return Landing(
+            request, allocation.node, allocation, answer.rank.score, answer.parts, width, now_s, arrival.leaves_s
+        )
+
+    def _by_amounts(self, arrival: Arrival, now_s: float) -> Landing | Refusal:
+        ledger, request = self.ledger, arrival.request
+        name = choose_node(ledger.table, ledger.nodes, request)
+        if name is None:
+            return refusal_of(ledger.nodes, request, ledger.settings)
+        self.search.update(ledger.grant(request, name, None, now_s))
+        return Landing(request, name, at_s=now_s, until_s=arrival.leaves_s)
+
+    def _bound(self, arrival: Arrival, name: NodeName) -> Landing | Refusal:
+        """A Pod that runs already: it keeps its node; its devices are not known, so as many are blocked as it holds."""
+        if name not in self.ledger.nodes:
+            return Refusal(Code.NODE_RULE, f"it is bound to node {name}, which is not among the nodes given", name)
+        self.search.update(self.ledger.grant(arrival.request, name, None, arrival.at_s))
+        return Landing(arrival.request, name, at_s=arrival.at_s, until_s=arrival.leaves_s)
+
+
+def numaplace(ledger: Ledger) -> Exact:
+    """The contender that places as the planner does."""
+    return Exact("numaplace", ledger, NodeIndex(ledger.state, ledger.settings))

@@ -1,0 +1,66 @@
+"""Why a Pod has no place, node by node and grouped: `9 nodes: taint …; 3 nodes: needs 4 GPUs …`."""
+
+from collections.abc import Callable, Hashable, Iterable
+
+from numaplace.decide.place import Placement, judge
+from numaplace.decide.rules import check
+from numaplace.model.cluster import NodeState
+from numaplace.model.refusal import Code, Refusal
+from numaplace.model.request import PodRequest
+from numaplace.model.settings import Settings
+from numaplace.tools.report.outcome import Reason
+from numaplace.tools.sim.ledger import Ledger
+from numaplace.tools.sim.shape import shape_of
+
+ASKED_AT_MOST = 4_000  # answers of nodes in one run; a search that failed is the slowest kind of answer
+
+
+class Asking:
+    """Asks every node once for each shape of Pod, while the run can afford it."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self.left = ASKED_AT_MOST
+        self.known: dict[Hashable, tuple[Reason, ...]] = {}
+        self.told: dict[Hashable, Refusal] = {}
+
+    def once(self, request: PodRequest, why_not: Callable[[PodRequest], Refusal]) -> Refusal:
+        """The refusal of the first Pod of this shape; copies of a Deployment are not explained one by one."""
+        shape = shape_of(request)
+        if shape not in self.told:
+            self.told[shape] = why_not(request)
+        return self.told[shape]
+
+    def reasons(self, request: PodRequest) -> tuple[Reason, ...]:
+        """The grouped answers; none when the run has already asked for too many."""
+        shape = shape_of(request)
+        if shape in self.known:
+            return self.known[shape]
+        nodes = self.ledger.nodes
+        self.left -= len(nodes)
+        if self.left < 0:
+            return ()
+        self.known[shape] = grouped(refusals(nodes.values(), request, self.ledger.settings))
+        return self.known[shape]
+
+
+def refusals(nodes: Iterable[NodeState], request: PodRequest, settings: Settings) -> Iterable[Refusal]:
+    """The refusal of every node that has one."""
+    for node in nodes:
+        if request.is_planned:
+            answer: Placement | Refusal | None = judge(node, request, settings)
+        else:
+            answer = check(request, node.rules, (holder.request for holder in node.holders.values()), settings)
+        if isinstance(answer, Refusal):
+            yield answer
+
+
+def grouped(answers: Iterable[Refusal]) -> tuple[Reason, ...]:
+    """Equal codes together; rules by their sentence, which names no node. Nearest misses first."""
+    groups: dict[tuple[Code, str], list[Refusal]] = {}
+    for one in answers:
+        by_rule = one.code in (Code.NODE_RULE, Code.NODE_NOT_ENABLED)
+        groups.setdefault((one.code, one.sentence if by_rule else ""), []).append(one)
+    order = {code: place for place, code in enumerate(Code)}
+    rows = [Reason(code, members[0].sentence, len(members)) for (code, _), members in groups.items()]
+    return tuple(sorted(rows, key=lambda row: (-order[row.code], -row.nodes, row.sentence)))
