@@ -5,6 +5,8 @@ finds nothing; so a node whose bound loses needs no search. Ranks are packed int
 integer that orders as `Rank` does.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,7 +24,6 @@ Floats = NDArray[np.float64]
 
 NOWHERE = np.iinfo(np.int64).max
 _LOSS_BITS, _MARK_BITS = 21, 16
-_ROUNDING_PPM = 2  # a bound's float arithmetic may differ from the exact path's by less
 
 
 def packed(rank: Rank) -> int:
@@ -35,8 +36,10 @@ def bounds_of(rows: Rows, ask: Ask, settings: Settings, which: Ints) -> Ints:
     one = _in_one_unit(rows, ask, which)
     width = _widths(rows, ask, which, one)
     possible = (width > 0) & _whole_node(rows, ask, which)
+    marks = _least_marks(rows, ask, which, width, one)
     loss = _least_loss(rows, ask, settings, which, width)
-    return np.asarray(np.where(possible, (width << _MARK_BITS << _LOSS_BITS) + loss, NOWHERE), np.int64)
+    rank = (width << _MARK_BITS | marks) << _LOSS_BITS | loss
+    return np.asarray(np.where(possible, rank, NOWHERE), np.int64)
 
 
 def _in_one_unit(rows: Rows, ask: Ask, which: Ints) -> Bools:
@@ -44,6 +47,8 @@ def _in_one_unit(rows: Rows, ask: Ask, which: Ints) -> Bools:
     enough = rows.unit_cpus[:, which] >= max(ask.cpus, 0)
     enough &= rows.unit_gpus[:, which] >= ask.gpus
     enough &= rows.unit_hcas[:, which] >= ask.hcas
+    if ask.exclusive:
+        enough &= ~rows.unit_wide[:, which]
     return enough
 
 
@@ -62,7 +67,7 @@ def _widths(rows: Rows, ask: Ask, which: Ints, one: Bools) -> Ints:
     """The least width a row can have; 0: none."""
     any_one = one.any(0)
     if ask.policy is Policy.SINGLE_NUMA_NODE:
-        return any_one.astype(np.int64)
+        return np.asarray(any_one, np.int64)
     if ask.policy is not Policy.RESTRICTED:
         return np.asarray(np.where(any_one, 1, 2), np.int64)
     by_layout = np.array([least_width(layout, ask) or 0 for layout in rows.layouts] or [0], np.int64)
@@ -73,31 +78,42 @@ def _widths(rows: Rows, ask: Ask, which: Ints, one: Bools) -> Ints:
     return np.asarray(np.where(possible, width, 0), np.int64)
 
 
+def _least_marks(rows: Rows, ask: Ask, which: Ints, width: Ints, one: Bools) -> Ints:
+    """The fewest marks a candidate of this width must violate."""
+    if not ask.counts_marks:
+        return np.zeros(len(which), np.int64)
+    clean_one = (one & ~rows.unit_wide[:, which]).any(0)
+    units = rows.units[which]
+    clean = (units < 2) | (units - rows.unit_single[:, which].sum(0) >= np.minimum(width, units))
+    return np.asarray(~np.where(width == 1, clean_one, clean), np.int64)
+
+
 def _least_loss(rows: Rows, ask: Ask, settings: Settings, which: Ints, width: Ints) -> Ints:
     """1 - score at best, in millionths, rounded down."""
     weights = settings.weights
-    layouts = rows.layouts
-    near = np.array([_best_distance(layout, 1) for layout in layouts] or [1.0])[rows.layout[which]]
-    far = np.array([_best_distance(layout, 2) for layout in layouts] or [1.0])[rows.layout[which]]
-    level = np.array([_best_gpu_hca(layout, ask) for layout in layouts] or [1.0])[rows.layout[which]]
-    score = weights.distance * np.where(width == 1, near, far)
-    score = score + weights.gpu_hca * level + weights.wishes + weights.memory
-    score = score + weights.fragmentation * _best_fragmentation(rows, ask, which, width)
-    score = score + weights.packing * _packing(rows, ask, which, spread=settings.spread_nodes)
-    total = weights.distance + weights.gpu_hca + weights.wishes
-    total += weights.memory + weights.fragmentation + weights.packing
-    if not total:
-        return np.full(len(which), PPM, np.int64)
-    loss = np.floor((1 - score / total) * PPM) - _ROUNDING_PPM
-    return np.asarray(np.clip(loss, 0, PPM), np.int64)
+    parts = (  # in the order of `rank.parts_of`, so that equal parts add up to the same float
+        (weights.distance, np.where(width == 1, 1.0, _by_layout(rows, which, _best_distance))),
+        (weights.gpu_hca, _by_layout(rows, which, lambda layout: _best_gpu_hca(layout, ask))),
+        (weights.wishes, 1.0),
+        (weights.fragmentation, _best_fragmentation(rows, ask, which, width)),
+        (weights.packing, _packing(rows, ask, which, spread=settings.spread_nodes)),
+        (weights.memory, 1.0),
+    )
+    score = sum(weight * value for weight, value in parts) / (sum(weight for weight, _ in parts) or 1)
+    return np.asarray(np.rint((1 - score) * PPM) + np.zeros(len(which)), np.int64)
 
 
-def _best_distance(layout: Layout, width: int) -> float:
-    """The distance part at best for candidates of `width` units or more."""
-    if width == 1 or len(layout.units) < 2:
+def _by_layout(rows: Rows, which: Ints, value: Callable[[Layout], float]) -> Floats:
+    values = np.array([value(layout) for layout in rows.layouts] or [1.0])
+    return np.asarray(values[rows.layout[which]], np.float64)
+
+
+def _best_distance(layout: Layout) -> float:
+    """The distance part at best for candidates of two units or more."""
+    if len(layout.units) < 2:
         return 1.0
     least = min(distance for *_, distance in unit_sets(layout, 2))
-    return min(1.0, 10 / least) if least else 1.0
+    return min(1.0, 10 / least)
 
 
 def _best_gpu_hca(layout: Layout, ask: Ask) -> float:

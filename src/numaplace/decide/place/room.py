@@ -29,16 +29,9 @@ class Room:
     wide: int
     memory: tuple[int, ...]  # bytes
     pages: tuple[tuple[int, ...], ...]  # by page size as in Layout.pages, then by numa
+    gives: tuple[int, ...]  # exclusive CPUs that each numa can give: those that its confined Pods do not need
     pool_milli: int  # what new CPUs of any kind may take together, by the node-level rule
     pool_cpus: int  # exclusive CPUs that leave the pool its last core
-
-    @property
-    def gives(self) -> tuple[int, ...]:
-        """Exclusive CPUs that each numa can give: those that its confined Pods do not need."""
-        return tuple(
-            max(0, bits.bit_count() + -milli // 1000)
-            for bits, milli in zip(self.cpus, self.confined_milli, strict=True)
-        )
 
     def whole_core_cpus(self, numa: int) -> int:
         """CPUs in free whole cores of a numa; a core that other Pods or the reserve touch is not whole."""
@@ -65,9 +58,10 @@ def room_of(node: NodeState) -> Room:
     told = node.rules.allocatable
     if told is not None and told.cpu_milli:
         pool_milli = min(pool_milli, told.cpu_milli - 1000 * owned.bit_count() - shared)
+    cpus = tuple(bits & ~owned for bits in layout.cpus)
     return Room(
         layout=layout,
-        cpus=tuple(bits & ~owned for bits in layout.cpus),
+        cpus=cpus,
         confined_milli=confined,
         gpus=_without_lowest(free_gpus & healthy_gpus, unnamed),
         faulty_gpus=free_gpus & ~healthy_gpus,
@@ -78,6 +72,7 @@ def room_of(node: NodeState) -> Room:
         wide=_or(book.marks for book in books if book.marks.bit_count() > 1),
         memory=_free_memory(node, layout, books),
         pages=_free_pages(node, layout, books),
+        gives=tuple(max(0, c.bit_count() + -milli // 1000) for c, milli in zip(cpus, confined, strict=True)),
         pool_milli=pool_milli,
         pool_cpus=usable + layout.reserved.bit_count() - owned.bit_count() - layout.threads,
     )
@@ -100,6 +95,7 @@ def empty_room(layout: Layout) -> Room:
         wide=0,
         memory=layout.memory,
         pages=tuple(counts for _, counts in layout.pages),
+        gives=tuple(bits.bit_count() for bits in layout.cpus),
         pool_milli=1000 * usable,
         pool_cpus=usable + layout.reserved.bit_count() - layout.threads,
     )

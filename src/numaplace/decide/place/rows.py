@@ -31,6 +31,8 @@ class Rows:
         count = len(nodes)
         units = max((len(node.layout.units) for node in nodes if node.layout), default=1) or 1
         self.unit_cpus, self.unit_gpus, self.unit_hcas = (np.zeros((units, count), np.int64) for _ in range(3))
+        self.unit_single, self.unit_wide = np.zeros((units, count), bool), np.zeros((units, count), bool)
+        self.units = np.zeros(count, np.int64)
         self.layout = np.full(count, -1, np.int64)  # -1: no topology
         self.gpus, self.hcas, self.shared_hcas = (np.zeros(count, np.int64) for _ in range(3))  # free; healthy
         self.pool_milli, self.pool_cpus, self.places = (np.zeros(count, np.int64) for _ in range(3))
@@ -69,8 +71,10 @@ class Rows:
             self.unit_cpus[u, i] = sum(gives[n] for n in members)
             self.unit_gpus[u, i] = (room.gpus & homed(layout.gpu_home, members)).bit_count()
             self.unit_hcas[u, i] = (room.hcas & homed(layout.hca_home, members)).bit_count()
-        for rest in (self.unit_cpus, self.unit_gpus, self.unit_hcas):
-            rest[len(layout.units) :, i] = 0
+            self.unit_single[u, i], self.unit_wide[u, i] = room.single >> u & 1, room.wide >> u & 1
+        for array in (self.unit_cpus, self.unit_gpus, self.unit_hcas, self.unit_single, self.unit_wide):
+            array[len(layout.units) :, i] = 0
+        self.units[i] = len(layout.units)
         self.gpus[i], self.hcas[i] = room.gpus.bit_count(), room.hcas.bit_count()
         self.shared_hcas[i] = room.healthy_hcas.bit_count()
         self.pool_milli[i], self.pool_cpus[i] = room.pool_milli, room.pool_cpus
