@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-from numaplace.decide.discover.describe_cards import Card, GpuCard, HcaCard, NetworkCard
+from numaplace.decide.discover.describe_cards import Card, GpuCard, HcaCard, NetworkCard, Rdma
 from numaplace.model.devices import Port
 from numaplace.model.errors import InputError
 from numaplace.model.ids import GpuUuid, HcaName, NumaId, PciAddress, parse_pci_address
@@ -18,7 +18,7 @@ MAX_GBPS = 10_000
 T = TypeVar("T")
 
 _VENDOR = re.compile(r"[0-9a-f]{4}")
-_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+RDMA_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _UUID = re.compile(r"[\x21-\x7e]{1,96}")
 _LINE = re.compile(r"(?:[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]| (?! )){1,200}")
 
@@ -62,12 +62,12 @@ def _gpu(card: GpuFields, where: str) -> GpuCard:
 def _hca(card: HcaFields, where: str) -> HcaCard:
     if len({port.number for port in card.ports}) < len(card.ports) or len(card.ports) > MAX_PORTS:
         raise InputError(f"{where}.ports", found=f"{len(card.ports)} ports", wanted=f"at most {MAX_PORTS}, each once")
+    name = None if card.name is None else HcaName(_fitting(card.name, RDMA_NAME, "a device name", f"{where}.name"))
     ports = [_port(port, f"{where}.ports[{at}]") for at, port in enumerate(card.ports)]
     return HcaCard(
         address=address_of(card.pci, where),
         vendor=_fitting(card.vendor, _VENDOR, "four lower-case hex digits", f"{where}.vendor"),
-        names=() if card.name is None else (HcaName(_fitting(card.name, _NAME, "a device name", f"{where}.name")),),
-        ports=tuple(sorted(ports, key=lambda port: port.number)),
+        devices=(Rdma(name, tuple(sorted(ports, key=lambda port: port.number))),),
         fault=card.fault and line_of(card.fault, f"{where}.fault"),
     )
 

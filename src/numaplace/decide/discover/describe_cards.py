@@ -26,13 +26,20 @@ class GpuCard:
 
 
 @dataclass(frozen=True, slots=True)
+class Rdma:
+    """One RDMA device; None = a name is found for it."""
+
+    name: HcaName | None = None
+    ports: tuple[Port, ...] = (ACTIVE_PORT,)
+
+
+@dataclass(frozen=True, slots=True)
 class HcaCard:
-    """A card with one RDMA device, or with more where it names more; without names one is found."""
+    """A PCI function with RDMA devices: one, or as some drivers do it, one for each port."""
 
     address: PciAddress | None = None
     vendor: str = "15b3"
-    names: tuple[HcaName, ...] = ()
-    ports: tuple[Port, ...] = (ACTIVE_PORT,)
+    devices: tuple[Rdma, ...] = (Rdma(),)
     fault: str = ""
 
 
@@ -71,3 +78,12 @@ def addresses_in(below: Sequence[Card | Switch]) -> Iterator[PciAddress]:
             yield thing.address
         if isinstance(thing, Switch):
             yield from addresses_in(thing.below)
+
+
+def names_in(below: Sequence[Card | Switch]) -> Iterator[HcaName]:
+    """Every RDMA name that the description gives below a bridge."""
+    for thing in below:
+        if isinstance(thing, Switch):
+            yield from names_in(thing.below)
+        elif isinstance(thing, HcaCard):
+            yield from (device.name for device in thing.devices if device.name is not None)

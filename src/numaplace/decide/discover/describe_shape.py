@@ -10,7 +10,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TypeVar
 
-from numaplace.decide.discover.describe_cards import ACTIVE_PORT, Card, GpuCard, HcaCard, HostBridge, Switch
+from numaplace.decide.discover.describe_cards import ACTIVE_PORT, Card, GpuCard, HcaCard, HostBridge, Rdma, Switch
 from numaplace.model.cpuset import CpuSet, union
 from numaplace.model.devices import Port
 from numaplace.model.errors import InputError
@@ -97,7 +97,9 @@ def bridges_of(shape: Shape, numas: Sequence[NumaId]) -> list[HostBridge]:
     gpus, hcas = _deal(shape.gpus, len(numas)), _deal(shape.hcas, len(numas))
     bridges = []
     for numa, gpu_count, hca_count in zip(numas, gpus, hcas, strict=True):
-        groups = _joined([shape.gpu] * gpu_count, [HcaCard(ports=(shape.port,))] * hca_count, shape.level)
+        groups = _joined(
+            [shape.gpu] * gpu_count, [HcaCard(devices=(Rdma(ports=(shape.port,)),))] * hca_count, shape.level
+        )
         bridges += [HostBridge(numa if shape.numa_told else None, below) for below in groups]
     return bridges
 

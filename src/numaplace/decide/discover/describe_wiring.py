@@ -14,6 +14,7 @@ from numaplace.decide.discover.describe_cards import (
     HostBridge,
     Switch,
     addresses_in,
+    names_in,
 )
 from numaplace.model.devices import BridgePath, Gpu, Hca, PciDevice
 from numaplace.model.errors import InputError
@@ -45,7 +46,8 @@ class Wiring:
         self.hcas: list[Hca] = []
         self._domain = domain
         self._used = {address.rpartition(":")[0] for address in named}
-        self._names = (f"{number}" for number in count())
+        self._named = {name for bridge in bridges for name in names_in(bridge.below)}
+        self._numbers = count()
         for bridge, start in zip(bridges, _starts(bridges), strict=True):
             self._buses = count(start)
             self._host_bridge(bridge)
@@ -83,24 +85,27 @@ class Wiring:
             uuid = card.uuid or _uuid_of(address) if vendor == "10de" else card.uuid
             self.gpus.append(Gpu(address, numa, vendor, uuid, card.model, path, card.memory_numa, card.mig, card.fault))
         elif isinstance(card, HcaCard):
-            code = INFINIBAND_CLASS if any(p.link_layer == "InfiniBand" for p in card.ports) else NETWORK_CLASS
-            for name in card.names or (self._name(vendor),):
-                self.hcas.append(Hca(name, address, numa, card.ports, vendor, path, card.fault))
-        driver, device = DRIVERS.get(vendor, ""), DEVICES.get(vendor, "0001")
-        self.pci.append(PciDevice(address, code, vendor, device, numa, path, driver))
+            layers = {port.link_layer for device in card.devices for port in device.ports}
+            code = INFINIBAND_CLASS if "InfiniBand" in layers else NETWORK_CLASS
+            for device in card.devices:
+                name = device.name or self._name(vendor)
+                self.hcas.append(Hca(name, address, numa, device.ports, vendor, path, card.fault))
+        self.pci.append(
+            PciDevice(address, code, vendor, DEVICES.get(vendor, "0001"), numa, path, DRIVERS.get(vendor, ""))
+        )
 
     def _name(self, vendor: str) -> HcaName:
-        return HcaName(NAME_STEMS.get(vendor, "rdma_") + next(self._names))
+        """The next name of this vendor's kind that the description does not use itself."""
+        stem = NAME_STEMS.get(vendor, "rdma_")
+        return next(name for number in self._numbers if (name := HcaName(f"{stem}{number}")) not in self._named)
 
     def _free_bus(self) -> str:
         """The next bus that nobody has, as `DOMAIN:BUS`."""
-        for number in self._buses:
-            domain, bus = divmod(number, _BUSES)
-            text = f"{self._domain + domain:04x}:{bus:02x}"
-            if text not in self._used:
-                self._used.add(text)
-                return text
-        raise AssertionError("buses do not end")
+        places = (divmod(number, _BUSES) for number in self._buses)
+        buses = (f"{self._domain + domain:04x}:{bus:02x}" for domain, bus in places)
+        bus = next(bus for bus in buses if bus not in self._used)
+        self._used.add(bus)
+        return bus
 
 
 def _starts(bridges: Sequence[HostBridge]) -> Iterator[int]:
