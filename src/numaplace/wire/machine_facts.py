@@ -4,6 +4,7 @@ Here they become one Description; domains and distances are read in `machine_dom
 devices in `machine_devices`.
 """
 
+import re
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
@@ -16,12 +17,13 @@ from numaplace.model.topology import CoreKind, Die, Llc, Numa, NumaKind, Package
 from numaplace.wire.machine_devices import described_devices
 from numaplace.wire.machine_domains import described_domains, parse_cpus
 from numaplace.wire.machine_schema import MachineFields
-from numaplace.wire.strict import convert
+from numaplace.wire.strict import convert, shown
 
 LLC_BYTES = 32 << 20
 
 Part = TypeVar("Part", Package, Die, Llc, CoreKind)
 
+_PATH = re.compile(r"(?:sys|proc|etc/numaplace)(?:/[A-Za-z0-9_.:@,+-]{1,100}){1,20}")
 _NOTHING = Topology(online=CpuSet(), numas=())
 
 
@@ -38,8 +40,15 @@ def parse_facts(thing: object, like: Callable[[str], Description], where: str) -
     offline = parse_cpus(fields.offline, f"{where}: offline")
     if not offline.issubset(machine.online):
         raise InputError(f"{where}: offline", found=str(offline), wanted=f"CPUs of this machine, {machine.online}")
-    files = {path.strip("/"): text for path, text in fields.files.items()}
+    files = {_path(path, f"{where}: files"): text for path, text in fields.files.items()}
     return Description(_kinds_told(_without(machine, offline)), base.offline | offline, {**base.files, **files})
+
+
+def _path(text: str, where: str) -> str:
+    path = text.strip("/")
+    if _PATH.fullmatch(path) is None or {".", ".."} & set(path.split("/")):
+        raise InputError(where, found=shown(text), wanted="a path of a file below sys, proc or etc/numaplace")
+    return path
 
 
 def _new_machine(numas: tuple[Numa, ...], packages: dict[NumaId, PackageId | None], smt: int, where: str) -> Topology:

@@ -41,8 +41,9 @@ def tree_of(description: Description) -> Tree:
     }
     if words := facts_text(_facts_of(machine)):
         files[FACTS] = words
-    written = {path: text.encode() for path, text in {**files, **description.files}.items()}
-    return Tree(files=written, links=device_links(machine))
+    tree = Tree({path: text.encode() for path, text in files.items()}, device_links(machine))
+    changed = {tree.follow(path): text.encode() for path, text in description.files.items()}
+    return Tree({**tree.files, **changed}, tree.links)
 
 
 def _facts_of(machine: Topology) -> Facts:
