@@ -79,6 +79,25 @@ def layout_of(topology: Topology, reserved: CpuSet = CpuSet(), align: AlignLevel
     A CPU that the firmware lists in two numas counts to the lower id; a device whose
     numa has no usable CPU counts to the nearest placeable numa (SLIT, then lowest id).
     """
+    return _counted(_Same(topology), reserved, align)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Same:
+    """A topology that equals only itself: nodes described alike share one and are counted once."""
+
+    topology: Topology
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.topology is other.topology
+
+    def __hash__(self) -> int:
+        return id(self.topology)
+
+
+@lru_cache(maxsize=256)
+def _counted(same: _Same, reserved: CpuSet, align: AlignLevel) -> Layout:
+    topology = same.topology
     cpus = dict(_usable(topology, reserved))
     ids = tuple(cpus)
     packages = [topology.package_of_numa(id) for id in ids]

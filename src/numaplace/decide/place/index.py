@@ -32,7 +32,8 @@ from numaplace.model.refusal import Code, Refusal
 from numaplace.model.request import PodRequest
 from numaplace.model.settings import Settings
 
-MAX_TABLES = 64  # kinds of requests remembered at once; 9 bytes a node each
+TABLE_BYTES = 128 << 20  # for kinds of requests remembered at once ...
+ENTRY_BYTES = 10  # ... each with this much a node
 MAX_ANSWERS = 200_000  # searches remembered; about 1 KB each
 
 _CODES = list(Code)
@@ -133,7 +134,7 @@ class NodeIndex:
             codes = np.full(len(ranks), _NOT_ASKED, np.int8)
             table = _Table(ranks, ranks == NOWHERE, Verdicts(request, self.settings), codes, len(self._log))
             self._tables[key] = table
-            if len(self._tables) > MAX_TABLES:
+            if len(self._tables) * ENTRY_BYTES * max(1, len(ranks)) > TABLE_BYTES:
                 self._tables.popitem(last=False)
         self._tables.move_to_end(key)
         if table.seen < len(self._log):
