@@ -5,6 +5,7 @@ that folder. Here are only the ways to get at it.
 """
 
 from numaplace.adapters.sysfs.capture import write_capture
+from numaplace.adapters.sysfs.hostname import read_host_names
 from numaplace.adapters.sysfs.read import read_tree
 
-__all__ = ["read_tree", "write_capture"]
+__all__ = ["read_host_names", "read_tree", "write_capture"]

@@ -19,6 +19,7 @@ CLASSES_OF_VENDOR: Mapping[str, frozenset[int]] = {
     "1d94": frozenset({VGA, THREE_D, OTHER_DISPLAY, COPROCESSOR, ACCELERATOR}),  # Hygon DCU
     "1ed5": frozenset({VGA, THREE_D, OTHER_DISPLAY, ACCELERATOR}),  # Moore Threads
     "9999": frozenset({VGA, THREE_D, OTHER_DISPLAY, ACCELERATOR}),  # MetaX
+    "1bcf": frozenset({COPROCESSOR}),  # NEC SX-Aurora
     "1e3e": frozenset({THREE_D, OTHER_DISPLAY, ACCELERATOR}),  # Iluvatar CoreX
 }
 OTHER_VENDORS = frozenset({ACCELERATOR})  # Huawei Ascend, Cambricon, Enflame, Habana, Kunlunxin and whoever comes

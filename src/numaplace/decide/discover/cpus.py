@@ -6,19 +6,20 @@ numbers. docs/sources.md#cpus.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from numaplace.decide.discover.cpuinfo import parse_cpuinfo
 from numaplace.decide.discover.partition import groups_by, groups_of, names_of
 from numaplace.decide.discover.reading import Reading
-from numaplace.decide.discover.sources import CPU, CPUINFO, DIE, NODE, PACKAGE, SIBLINGS
+from numaplace.decide.discover.sources import BOOK, CPU, CPUINFO, DIE, NODE, PACKAGE, SIBLINGS
 from numaplace.model.cpuset import CpuSet, union
 from numaplace.model.finding import FindingCode
 from numaplace.model.ids import PackageId
 from numaplace.model.topology import Die, Package
 
-MAX_PACKAGE_ID = 2**31 - 2  # above it is -1 that was printed without its sign
+MAX_ID = 2**31 - 2  # above it is -1 that was printed without its sign
+UNTOLD_IDS = frozenset({255, 65_535})  # all bits of a byte or of two: firmware that did not know
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ def assemble_cpus(reading: Reading) -> Processors:
     return Processors(
         online=online,
         packages=tuple(sorted(packages, key=lambda one: one.id)),
-        dies=tuple(_dies(reading, online, home)),
+        dies=tuple(_dies(reading, online, packages)),
         cores=tuple(_cores(reading, online, home, {cpu: one.core for cpu, one in info.items()})),
     )
 
@@ -96,35 +97,42 @@ def _packages(reading: Reading, online: CpuSet, in_cpuinfo: Mapping[int, int | N
     told = _told(reading, online, PACKAGE)
     if len(told) > 1 and all(len(cpus) == 1 for cpus in told.values()) and not ids:
         told = {}  # kernels without a package number list each CPU alone
-    groups = _grouped(reading, told, "package")
+    groups = _one_for_each_id(reading, _grouped(reading, told, "package"), ids)
     groups += groups_by({cpu: id for cpu, id in ids.items() if cpu not in told})
     homeless = online - union(groups)
     if homeless:
         reading.doubt(FindingCode.PACKAGE_UNKNOWN, CPU, f"nothing tells the package of CPUs {homeless}: taken as one")
         groups.append(homeless)
-    names = names_of(groups, ids)
-    for group, name in zip(groups, names, strict=True):
-        told_name = ids.get(group.first())
-        if told_name is not None and told_name != name:
-            text = f"two packages call themselves {told_name}: the one with CPUs {group} is called {name} here"
-            reading.doubt(FindingCode.PACKAGE_UNKNOWN, f"{CPU}/cpu{group.first()}/topology/physical_package_id", text)
-    return [Package(PackageId(name), group) for group, name in zip(groups, names, strict=True)]
+    return [Package(PackageId(name), group) for name, group in zip(names_of(groups, ids), groups, strict=True)]
 
 
-def _dies(reading: Reading, online: CpuSet, home: Mapping[int, PackageId]) -> list[Die]:
+def _one_for_each_id(reading: Reading, groups: list[CpuSet], ids: Mapping[int, int]) -> list[CpuSet]:
+    """The groups, those with one package number joined: Linux 3.10 cut packages at NUMA domains (Cluster-on-Die)."""
+    joined: dict[object, CpuSet] = {}
+    for group in groups:
+        cpu = group.first()
+        book = reading.cpus(f"{CPU}/cpu{cpu}/topology", BOOK)
+        key = (book, ids[cpu]) if cpu in ids else group
+        if key in joined:
+            where, text = (
+                f"{CPU}/cpu{cpu}/topology",
+                f"CPUs {joined[key]} and {group} are of package {ids[cpu]} but do not list each other",
+            )
+            reading.doubt(FindingCode.SIBLINGS_ODD, where, text)
+        joined[key] = joined.get(key, CpuSet()) | group
+    return list(joined.values())
+
+
+def _dies(reading: Reading, online: CpuSet, packages: Iterable[Package]) -> list[Die]:
     """The dies, where a die number is told; a die never spans packages."""
     ids = _numbers(reading, online, "die_id")
-    told = {cpu: cpus for cpu, cpus in _told(reading, online, DIE).items() if cpu in ids}
-    groups = _grouped(reading, told, "die")
-    groups += groups_by({cpu: (home[cpu], id) for cpu, id in ids.items() if cpu not in told})
-    by_package: dict[PackageId, list[CpuSet]] = {}
-    for group in groups:
-        by_package.setdefault(home[group.first()], []).append(group)
-    dies = [
-        Die(name, package, group)
-        for package, mine in by_package.items()
-        for group, name in zip(mine, names_of(mine, ids), strict=True)
-    ]
+    told = _told(reading, online, DIE)
+    dies = []
+    for package in packages:
+        mine = {cpu: told[cpu] & package.cpus for cpu in package.cpus if cpu in ids and cpu in told}
+        groups = _grouped(reading, mine, "die")
+        groups += groups_by({cpu: ids[cpu] for cpu in package.cpus if cpu in ids and cpu not in told})
+        dies += [Die(name, package.id, group) for name, group in zip(names_of(groups, ids), groups, strict=True)]
     return sorted(dies, key=lambda die: (die.package, die.id))
 
 
@@ -146,6 +154,6 @@ def _numbers(reading: Reading, online: CpuSet, name: str) -> dict[int, int]:
     numbers = {}
     for cpu in online:
         number = reading.number(f"{CPU}/cpu{cpu}/topology/{name}")
-        if number is not None and 0 <= number <= MAX_PACKAGE_ID:
+        if number is not None and 0 <= number <= MAX_ID and number not in UNTOLD_IDS:
             numbers[cpu] = number
     return numbers

@@ -24,6 +24,7 @@ UNREADABLE = "etc/numaplace/unreadable"
 SIBLINGS = ("core_cpus_list", "thread_siblings_list", "core_cpus", "thread_siblings")
 PACKAGE = ("package_cpus_list", "core_siblings_list", "package_cpus", "core_siblings")
 DIE = ("die_cpus_list", "die_cpus")
+BOOK = ("book_siblings_list", "book_siblings")  # s390 only: a package number is unique inside its book
 SHARED = ("shared_cpu_list", "shared_cpu_map")
 LOCAL = ("local_cpulist", "local_cpus")
 HYBRID = ("cpu_core", "cpu_atom", "cpu_lowpower")  # Intel's PMUs of one core kind each, fastest first
@@ -34,7 +35,7 @@ PATTERNS: tuple[str, ...] = (
     f"{CPU}/cpu#/cpu_capacity",
     f"{CPU}/cpu#/regs/identification/midr_el1",
     *(f"{CPU}/cpu#/topology/{name}" for name in ("physical_package_id", "core_id", "die_id")),
-    *(f"{CPU}/cpu#/topology/{'|'.join(names)}" for names in (SIBLINGS, PACKAGE, DIE)),
+    *(f"{CPU}/cpu#/topology/{'|'.join(names)}" for names in (SIBLINGS, PACKAGE, DIE, BOOK)),
     *(f"{CPU}/cpu#/cache/index#/{name}" for name in ("level", "type", "size", "|".join(SHARED))),
     *(f"sys/devices/{name}/cpus" for name in HYBRID),
     *(f"{NODE}/{name}" for name in ("online", "possible", "has_memory|has_normal_memory", "has_generic_initiator")),

@@ -28,6 +28,7 @@ class Entry(NamedTuple):
 
 
 COMMANDS: dict[str, Entry] = {
+    "capture": Entry("numaplace.tools.cli.capture:capture", "write what describes this machine to an archive"),
     "simulate": Entry("numaplace.tools.cli.simulate:simulate", "place Pods on a cluster that exists on paper"),
 }
 
