@@ -90,7 +90,8 @@ def _split(world: World, request: PodRequest, allocation: Allocation) -> Iterato
     """Several numas: CPUs in proportion to the GPUs chosen on each (else evenly), as far as they are free there."""
     if not request.cpus or len(allocation.numas) < 2 or not _even(world):
         return
-    got, threads = cpus_by_numa(world, allocation), world.threads
+    got = cpus_by_numa(world, allocation)
+    threads = 1 if request.cpu_rule is CpuRule.SPREAD else world.threads
     gpus = choice_in(world, request, allocation).gpus
     weights = {numa: sum(world.homes[gpu.pci] == numa for gpu in gpus) for numa in allocation.numas}
     if not any(weights.values()):
@@ -98,7 +99,7 @@ def _split(world: World, request: PodRequest, allocation: Allocation) -> Iterato
     cores, odd = divmod(request.cpus, threads)
     wanted = {numa: share * threads for numa, share in split(cores, weights).items()}
     ample = all(
-        len(world.whole_cores(numa)) * threads >= wanted[numa] + threads
+        len(world.whole_cores(numa)) * world.threads >= wanted[numa] + threads
         and world.can_give(numa) >= wanted[numa] + threads
         for numa in allocation.numas
         if weights[numa]

@@ -9,6 +9,7 @@ from numaplace.model.cpuset import CpuSet
 from numaplace.model.ids import ContainerName, HcaName, NodeName, NumaId, PciAddress, PodUid
 from numaplace.model.request import ContainerKind, ContainerRequest, CpuMode, Hugepages, PodRequest, Policy
 from numaplace.model.rules import Amounts, NodeRules
+from numaplace.model.settings import Settings
 from tests.oracle.described import GIB, PAGE, Shape, topology_of
 
 NODE = NodeName("node-a")
@@ -23,11 +24,13 @@ def node_of(
     by_package: bool = False,
     allocatable_milli: int | None = None,
     name: NodeName = NODE,
+    enabled: bool = True,
 ) -> NodeState:
-    """A described machine with its book."""
+    """A described machine with its book; `enabled`: the label that lets Pods with a policy in."""
+    labels = {ALIGN_LABEL: "package"} if by_package else {}
     rules = NodeRules(
         name=name,
-        labels={ALIGN_LABEL: "package"} if by_package else {},
+        labels={**labels, Settings().enable_label: Settings().enable_value} if enabled else labels,
         allocatable=None if allocatable_milli is None else Amounts(cpu_milli=allocatable_milli),
     )
     node = node_state(name, rules, topology_of(shape), CpuSet.parse(reserved))

@@ -47,20 +47,17 @@ def best(world: World, request: PodRequest, *, marks_bar: bool = True) -> tuple[
         widths = least_width(world, request)
     else:
         widths = list(range(1, len(world.units) + 1))
-    found = min(
-        (
-            (key_of(world, request, choice), choice)
-            for width in widths
-            for choice in choices(world, request, width)
-            if not (marks_bar and barred(world, request, choice))
-        ),
-        key=lambda pair: pair[0],
-        default=None,
-    )
-    if found is None and request.policy in (Policy.BEST_EFFORT, Policy.NONE):
-        spilled = ((key_of(world, request, choice), choice) for choice in fallbacks(world, request))
-        found = min(spilled, key=lambda pair: pair[0], default=None)
-    return found
+    for width in widths:  # the width comes first in the key
+        allowed = (c for c in choices(world, request, width) if not (marks_bar and barred(world, request, c)))
+        found = _least(world, request, allowed)
+        if found is not None:
+            return found
+    aligned = request.policy in (Policy.SINGLE_NUMA_NODE, Policy.RESTRICTED)
+    return None if aligned else _least(world, request, fallbacks(world, request))
+
+
+def _least(world: World, request: PodRequest, some: Iterator[Choice]) -> tuple[Key, Choice] | None:
+    return min(((key_of(world, request, choice), choice) for choice in some), key=lambda pair: pair[0], default=None)
 
 
 def least_width(world: World, request: PodRequest) -> list[int]:
@@ -185,13 +182,8 @@ def _hca_sets(world: World, request: PodRequest, choice: Choice) -> Iterator[tup
 def shared_hcas(world: World, choice: Choice) -> tuple[Hca, ...]:
     """All healthy HCAs at each GPU's best level; without GPUs those of the numas, else the nearest ones."""
     if choice.gpus:
-        chosen = {
-            hca
-            for gpu in choice.gpus
-            for hca in world.near_hcas
-            if world.level(gpu, hca) == _nearest(world, gpu, world.near_hcas)
-        }
-        return tuple(sorted(chosen, key=lambda hca: hca.name))
+        names = set().union(*(world.nearest_names(gpu) for gpu in choice.gpus))
+        return tuple(hca for hca in world.near_hcas if hca.name in names)
     homes = {hca: world.homes[hca.name] for hca in world.near_hcas}
     away = {
         hca: min(world.topology.distance(numa, home) if numa != home else 0 for numa in choice.numas)

@@ -2,11 +2,11 @@
 
 Two devices are alike when exchanging them changes nothing but their names: same home,
 same groups, same level to everything else. Of alike devices the first ones by name
-win every tie, so only those sets are tried; `test_oracle` compares with all sets.
+win every tie, so only those sets are tried; `test_symmetry` compares with all sets.
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations, product
+from itertools import combinations
 from typing import TypeVar
 
 from numaplace.model.devices import Gpu, Hca
@@ -14,19 +14,17 @@ from tests.oracle.world import World, name_of
 
 Device = TypeVar("Device", Gpu, Hca)
 
-SMALL = 8  # up to here every set is tried
-
 
 def sets_of(world: World, devices: Sequence[Device], size: int) -> Iterator[tuple[Device, ...]]:
     """Every set of `size` of the devices that can be the best one, members by name."""
     ordered = sorted(devices, key=name_of)
-    return iter(combinations(ordered, size)) if len(ordered) <= SMALL else cut_sets_of(world, ordered, size)
+    return iter(combinations(ordered, size)) if len(ordered) <= world.cut_above else _cut(world, ordered, size)
 
 
-def cut_sets_of(world: World, devices: Sequence[Device], size: int) -> Iterator[tuple[Device, ...]]:
-    """The same with sets left out that equal another but for names."""
+def _cut(world: World, devices: Sequence[Device], size: int) -> Iterator[tuple[Device, ...]]:
+    """The same, `devices` by name, with sets left out that equal another but for names."""
     classes: list[list[Device]] = []
-    for device in sorted(devices, key=name_of):
+    for device in devices:
         alike = next((some for some in classes if _alike(world, some[0], device)), None)
         if alike is None:
             classes.append([device])
@@ -38,7 +36,10 @@ def cut_sets_of(world: World, devices: Sequence[Device], size: int) -> Iterator[
 
 
 def _ways(limits: Sequence[int], total: int) -> Iterator[tuple[int, ...]]:
-    return (counts for counts in product(*(range(limit + 1) for limit in limits)) if sum(counts) == total)
+    if not limits:
+        return iter([()] if total == 0 else [])
+    first = range(max(0, total - sum(limits[1:])), min(limits[0], total) + 1)
+    return ((count, *rest) for count in first for rest in _ways(limits[1:], total - count))
 
 
 def _alike(world: World, a: Gpu | Hca, b: Gpu | Hca) -> bool:

@@ -41,6 +41,7 @@ class World:
     single: frozenset[Unit]  # units marked `single`
     wide: frozenset[Unit]
     held: frozenset[str]  # devices that a holder owns by name
+    cut_above: int = 8  # of more devices than this, only sets that can be told apart are tried
     unknown_is_anywhere: bool = False  # the relaxation "with the device of unknown numa"
 
     @property
@@ -73,6 +74,17 @@ class World:
         if names not in self._levels:
             self._levels[names] = level_between(self.topology, a, b)
         return self._levels[names]
+
+    def nearest_names(self, gpu: Gpu) -> frozenset[str]:
+        """The healthy HCAs at the best level of a GPU."""
+        if gpu.pci not in self._nearest:
+            best = min(self.level(gpu, hca) for hca in self.near_hcas)
+            self._nearest[gpu.pci] = frozenset(h.name for h in self.near_hcas if self.level(gpu, h) == best)
+        return self._nearest[gpu.pci]
+
+    @cached_property
+    def _nearest(self) -> dict[str, frozenset[str]]:
+        return {}
 
     @cached_property
     def _levels(self) -> dict[tuple[str, str], Level]:

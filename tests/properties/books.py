@@ -62,7 +62,7 @@ class Scene:
     by_package: bool = False
     allocatable_milli: int | None = None
 
-    def node(self, name: str = NODE) -> NodeState:
+    def node(self, name: str = NODE, *, enabled: bool = True) -> NodeState:
         """The node with its book."""
         node = node_of(
             self.shape,
@@ -70,6 +70,7 @@ class Scene:
             by_package=self.by_package,
             allocatable_milli=self.allocatable_milli,
             name=NodeName(name),
+            enabled=enabled,
         )
         for index, wish in enumerate(self.wishes):
             node = taken(node, f"held-{index}", wish)

@@ -1,0 +1,108 @@
+"""Invariants of many nodes: bounds are true (8), and the vector path answers as one node after the other does (9)."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from numaplace.decide.place import Placement, place_on, plan
+from numaplace.decide.place.ask import ask_of
+from numaplace.decide.place.bounds import NOWHERE, bounds_of, packed
+from numaplace.decide.place.rows import Rows
+from numaplace.decide.rules import check
+from numaplace.decide.track import violations
+from numaplace.model.cluster import ClusterState, Holder, NodeState, Phase
+from numaplace.model.ids import NodeName
+from numaplace.model.refusal import Code, Refusal
+from numaplace.model.request import PodRequest
+from numaplace.model.settings import Settings
+from tests.oracle.world import world_of
+from tests.properties.books import Scene, scenes
+from tests.properties.effort import examples
+from tests.properties.pods import pod_requests, renamed
+
+Nodes = dict[NodeName, NodeState]
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> list[tuple[Scene, bool]]:
+    """A few kinds of nodes, each once or more, now and then one that is not enabled."""
+    kinds = draw(st.lists(scenes(), min_size=1, max_size=3))
+    picks = st.tuples(st.integers(0, len(kinds) - 1), st.integers(0, 5))
+    return [(kinds[kind], oddity < 5) for kind, oddity in draw(st.lists(picks, min_size=1, max_size=5))]
+
+
+POD_LISTS = st.lists(pod_requests(most_gpus=4, most_hcas=2), min_size=1, max_size=6)
+CHOSEN = st.builds(Settings, spread_nodes=st.booleans())
+
+
+def nodes_of(cluster: list[tuple[Scene, bool]]) -> Nodes:
+    states = (scene.node(f"node-{i}", enabled=enabled) for i, (scene, enabled) in enumerate(cluster))
+    return {node.name: node for node in states}
+
+
+def said_by(node: NodeState, request: PodRequest, chosen: Settings) -> Placement | Refusal:
+    """What one node says: its rules, then its topology."""
+    present = [holder.request for holder in node.holders.values()]
+    return check(request, node.rules, present, chosen) or place_on(node, request, chosen)
+
+
+def best_by_hand(nodes: Nodes, request: PodRequest, chosen: Settings) -> Placement | Code:
+    """The best rank of all nodes, the lower name on ties; else the code of the nearest miss."""
+    answers = {name: said_by(nodes[name], request, chosen) for name in sorted(nodes)}
+    places = [answer for answer in answers.values() if isinstance(answer, Placement)]
+    if places:
+        return min(places, key=lambda place: place.rank)
+    return max((answer.code for answer in answers.values() if isinstance(answer, Refusal)), key=list(Code).index)
+
+
+@given(clusters(), POD_LISTS, CHOSEN)
+@settings(max_examples=examples(60))
+def test_a_plan_is_what_one_node_after_the_other_would_say(
+    cluster: list[tuple[Scene, bool]], pods: list[PodRequest], chosen: Settings
+) -> None:
+    nodes = nodes_of(cluster)
+    requests = [renamed(pod, f"pod-{i}") for i, pod in enumerate(pods)]
+    planned = plan(ClusterState(nodes), requests, chosen)
+    assert [decision.request for decision in planned.decisions] == sorted(requests, key=lambda pod: pod.order)
+    for decision in planned.decisions:
+        right = best_by_hand(nodes, decision.request, chosen)
+        if isinstance(decision.answer, Refusal):
+            assert decision.answer.code is right
+        else:
+            assert decision.answer == right
+            allocation = decision.answer.allocation
+            held = Holder(decision.request, allocation, Phase.HELD)
+            nodes[allocation.node] = nodes[allocation.node].holding(held)
+    assert dict(planned.state.nodes) == nodes
+
+
+@given(clusters(), POD_LISTS)
+@settings(max_examples=examples(40))
+def test_planned_pods_own_everything_alone(cluster: list[tuple[Scene, bool]], pods: list[PodRequest]) -> None:
+    requests = [renamed(pod, f"pod-{i}") for i, pod in enumerate(pods)]
+    for node in plan(ClusterState(nodes_of(cluster)), requests).state.nodes.values():
+        assert violations(node) == []
+        holders = list(node.holders.values())
+        cpus = [cpu for h in holders if h.allocation for cpu in h.allocation.cpus]
+        gpus = [gpu.pci for h in holders if h.allocation for gpu in h.allocation.gpus]
+        alone = [h.allocation for h in holders if h.allocation and h.request.hcas_exclusive]
+        hcas = [hca.name for allocation in alone for hca in allocation.hcas]
+        assert all(len(owned) == len(set(owned)) for owned in (cpus, gpus, hcas))
+        world = world_of(node)
+        assert all(1000 * len(world.free_cpus(numa)) >= world.confined.get(numa, 0) for numa in world.numas), (
+            "confined Pods have less than they were promised"
+        )
+
+
+@given(clusters(), pod_requests(), CHOSEN)
+@settings(max_examples=examples(80))
+def test_what_a_bound_rules_out_the_search_never_finds(
+    cluster: list[tuple[Scene, bool]], request: PodRequest, chosen: Settings
+) -> None:
+    nodes = list(nodes_of(cluster).values())
+    bounds = bounds_of(Rows(tuple(nodes)), ask_of(request), chosen, np.arange(len(nodes)))
+    for node, bound in zip(nodes, bounds.tolist(), strict=True):
+        answer = place_on(node, request, chosen)
+        if isinstance(answer, Placement):
+            assert bound != NOWHERE, f"{node.name} was ruled out and takes the Pod"
+            assert bound <= packed(answer.rank)
