@@ -65,6 +65,11 @@ class Wishes:
     annotations: Mapping[str, str] = field(default_factory=dict)
 
 
+def wishes_for(policy: str, exclusive: str) -> Wishes:
+    """The wishes of Pods with GPUs: a policy and its exclusivity, by the names that annotations have."""
+    return Wishes({keys.POLICY: policy, keys.EXCLUSIVE: exclusive})
+
+
 def is_trace(text: str) -> bool:
     """Whether a text begins as one of the formats does; a header that almost fits counts, to be told what is wrong."""
     first = text.lstrip("\ufeff \t\r\n").partition("\n")[0]
@@ -195,6 +200,7 @@ def _pod(
         rules=PodRules(required_terms=terms),
         host_network=bool(milli.get(settings.hca_resource)),
         priority=priority,
+        owner="Trace/pods",  # they are made again when a kubelet fails them
     )
 
 

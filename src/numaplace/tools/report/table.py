@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 
-from numaplace.model.settings import Settings
 from numaplace.tools.report.grid import grid, indented
 from numaplace.tools.report.outcome import Landing, Outcome, Unplaced
 from numaplace.tools.report.totals import Totals
@@ -12,11 +11,11 @@ MOST_ROWS = 60  # beyond that nobody reads on; JSON and the map have all
 HEAD = ("POD", "NODE", "NUMA", "CPUS", "GPUS", "HCAS", "GPU-HCA", "POLICY")
 
 
-def outcome_text(outcome: Outcome, totals: Totals, settings: Settings, *, scores: bool = False) -> str:
+def outcome_text(outcome: Outcome, totals: Totals, *, scores: bool = False) -> str:
     """The whole report of one run."""
     blocks = [
         _placed(outcome, scores=scores),
-        _without_care(outcome, settings),
+        _without_care(outcome),
         _unplaced(outcome.unplaced),
         totals_lines(totals, outcome),
         [f"note: {note}" for note in outcome.notes],
@@ -63,17 +62,17 @@ def _score_lines(landings: Iterable[Landing]) -> Iterator[str]:
         yield from indented(grid((), rows))
 
 
-def _without_care(outcome: Outcome, settings: Settings) -> list[str]:
+def _without_care(outcome: Outcome) -> list[str]:
     """Pods that nobody chose devices for."""
     landings = [one for one in outcome.landings if one.allocation is None]
     if not landings:
         return []
-    rows = [(one.request.full_name, one.node, _asked(one, settings)) for one in landings[:MOST_ROWS]]
+    rows = [(one.request.full_name, one.node, _asked(one)) for one in landings[:MOST_ROWS]]
     why = "Placed without NUMA care: counted by node only; which cards and CPUs they get is left to the kubelet"
     return [why, *indented(grid(("POD", "NODE", "ASKS"), rows)), *_more(len(landings))]
 
 
-def _asked(one: Landing, settings: Settings) -> str:
+def _asked(one: Landing) -> str:
     amounts = one.request.rules.amounts
     cpus = f"{amounts.cpu_milli / 1000:g} CPUs" if amounts.cpu_milli else ""
     cards = [f"{amounts.others[name]} {name}" for name in sorted(amounts.others) if "/" in name]
@@ -86,7 +85,7 @@ def _unplaced(unplaced: tuple[Unplaced, ...]) -> list[str]:
     lines = ["Not placed"]
     kinds = list(_alike(unplaced))
     for first, count in kinds[:MOST_ROWS]:
-        more = f" and {counted(count - 1, 'Pod')} like it" if count > 1 else ""
+        more = f" and {count - 1:,} more" if count > 1 else ""
         lines.append(f"  {first.name}{more}: {first.refusal.code}")
         if first.reasons:
             lines += [f"    {counted(reason.nodes, 'node')}: {reason.sentence}" for reason in first.reasons]
@@ -96,10 +95,11 @@ def _unplaced(unplaced: tuple[Unplaced, ...]) -> list[str]:
 
 
 def _alike(unplaced: Iterable[Unplaced]) -> Iterator[tuple[Unplaced, int]]:
-    """The first of those with one controller (or one sentence) and one code, and how many they are."""
+    """The first of those with one controller (or one sentence), one code and one number of GPUs, and how many."""
     groups: dict[tuple[object, ...], list[Unplaced]] = {}
     for one in unplaced:
-        key = (one.owner or one.refusal.sentence.replace(one.name, ""), one.refusal.code, one.reasons)
+        gpus = None if one.request is None else one.request.gpus
+        key = (one.owner or one.refusal.sentence.replace(one.name, ""), one.refusal.code, gpus, one.reasons)
         groups.setdefault(key, []).append(one)
     for members in groups.values():
         yield members[0], len(members)
@@ -110,10 +110,7 @@ def totals_lines(totals: Totals, outcome: Outcome) -> list[str]:
     used = sum(1 for node in outcome.state.nodes.values() if node.holders)
     rows = [
         ("Pods placed", f"{totals.placed:,} of {totals.asked:,}, on {used:,} of {counted(totals.nodes, 'node')}"),
-        (
-            "aligned",
-            f"{totals.aligned:,} of {totals.planned:,} whose devices were chosen ({share(totals.aligned, totals.planned)})",
-        ),
+        ("aligned", f"{totals.aligned:,} of {totals.planned:,} ({share(totals.aligned, totals.planned)})"),
         ("GPUs taken", f"{totals.gpus_taken:,} of {totals.gpus:,} ({share(totals.gpus_taken, totals.gpus)})"),
         ("still fit", still_fits_text(totals)),
         ("time", f"{outcome.elapsed_s:.2f} s"),

@@ -50,7 +50,7 @@ class Totals:
 def totals_of(outcome: Outcome, settings: Settings) -> Totals:
     """Count an outcome."""
     nodes = outcome.state.nodes
-    planned = [one for one in outcome.landings if one.allocation is not None]
+    planned = [one for one in outcome.landings if one.allocation is not None and one.request.is_planned]
     multi = [one for one in planned if one.allocation is not None and len(one.allocation.gpus) > 1]
     mixed = [one for one in planned if one.request.gpus and one.request.rules.amounts.cpu_milli]
     return Totals(
@@ -114,7 +114,12 @@ def _served_gpus(node: NodeState) -> list[int]:
     layout = room.layout
     gpus, usable = len(layout.gpu_home), sum(bits.bit_count() for bits in layout.cpus)
     free = [(room.gpus & homed(layout.gpu_home, (i,))).bit_count() for i in range(len(layout.numas))]
-    return [min(count, cpus * gpus // usable) for count, cpus in zip(free, room.gives, strict=True)]
+    left = max(0, room.pool_milli // 1000) * gpus // usable  # what floating Pods leave to the whole node
+    served = []
+    for count, cpus in zip(free, room.gives, strict=True):
+        served.append(min(count, cpus * gpus // usable, left))
+        left -= served[-1]
+    return served
 
 
 def _gpu_seconds(one: Landing) -> float:

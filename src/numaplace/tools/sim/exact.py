@@ -9,17 +9,15 @@ from collections.abc import Collection
 from typing import Protocol
 
 from numaplace.decide.place import NodeIndex, Placement, judge
-from numaplace.decide.place.ask import ask_of
-from numaplace.decide.place.choose import least_width
 from numaplace.model.cluster import NodeState
 from numaplace.model.ids import NodeName
-from numaplace.model.refusal import Code, Refusal
+from numaplace.model.refusal import Refusal
 from numaplace.model.request import PodRequest
 from numaplace.tools.report.outcome import Landing, Reason
 from numaplace.tools.sim.arrivals import Arrival
+from numaplace.tools.sim.landing import by_amounts, least, where_it_runs
 from numaplace.tools.sim.ledger import Ledger
 from numaplace.tools.sim.reasons import Asking
-from numaplace.tools.sim.scheduler import choose_node, refusal_of
 
 
 class Search(Protocol):
@@ -50,9 +48,9 @@ class Exact:
         """Ours exactly, the others by amounts, bound ones where they are."""
         request = arrival.request
         if request.bound_to is not None:
-            return self._bound(arrival, request.bound_to)
+            return self._noted(where_it_runs(self.ledger, arrival, request.bound_to))
         if not request.is_planned:
-            return self._by_amounts(arrival, arrival.at_s)
+            return self._noted(by_amounts(self.ledger, arrival, arrival.at_s))
         placement = self.search.best(request)
         if placement is None:
             return self._asking.once(request, self.search.why_not)
@@ -61,7 +59,7 @@ class Exact:
     def place_freed(self, arrival: Arrival, freed: Collection[NodeName], now_s: float) -> Landing | Refusal:
         """Only the freed nodes can have room now that they had not before."""
         if not arrival.request.is_planned:
-            return self._by_amounts(arrival, now_s)
+            return self._noted(by_amounts(self.ledger, arrival, now_s))
         answers = [judge(self.ledger.nodes[name], arrival.request, self.ledger.settings) for name in sorted(freed)]
         found = [one for one in answers if isinstance(one, Placement)]
         refused = [one for one in answers if isinstance(one, Refusal)]
@@ -83,25 +81,15 @@ class Exact:
         request, allocation = arrival.request, answer.allocation
         node = self.ledger.grant(request, allocation.node, allocation, now_s)
         self.search.update(node)
-        width = None if node.layout is None else least_width(node.layout, ask_of(request))
+        width = least(node, request)
         return Landing(
             request, allocation.node, allocation, answer.rank.score, answer.parts, width, now_s, arrival.leaves_s
         )
 
-    def _by_amounts(self, arrival: Arrival, now_s: float) -> Landing | Refusal:
-        ledger, request = self.ledger, arrival.request
-        name = choose_node(ledger.table, ledger.nodes, request)
-        if name is None:
-            return refusal_of(ledger.nodes, request, ledger.settings)
-        self.search.update(ledger.grant(request, name, None, now_s))
-        return Landing(request, name, at_s=now_s, until_s=arrival.leaves_s)
-
-    def _bound(self, arrival: Arrival, name: NodeName) -> Landing | Refusal:
-        """A Pod that runs already: it keeps its node; its devices are not known, so as many are blocked as it holds."""
-        if name not in self.ledger.nodes:
-            return Refusal(Code.NODE_RULE, f"it is bound to node {name}, which is not among the nodes given", name)
-        self.search.update(self.ledger.grant(arrival.request, name, None, arrival.at_s))
-        return Landing(arrival.request, name, at_s=arrival.at_s, until_s=arrival.leaves_s)
+    def _noted(self, answer: Landing | Refusal) -> Landing | Refusal:
+        if isinstance(answer, Landing):
+            self.search.update(self.ledger.nodes[answer.node])
+        return answer
 
 
 def numaplace(ledger: Ledger) -> Exact:

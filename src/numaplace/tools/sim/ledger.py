@@ -33,27 +33,30 @@ class Ledger:
 
     def grant(self, request: PodRequest, node: NodeName, allocation: Allocation | None, at_s: float) -> NodeState:
         """Bind a Pod; the node as it is then. BrokenPromiseError if it takes what another Pod has."""
+        refusal = self.take(request, node, allocation, at_s)
+        if refusal is not None:
+            raise BrokenPromiseError(f"Pod {request.full_name} was given what is taken: {refusal.sentence}")
+        return self.nodes[node]
+
+    def take(self, request: PodRequest, node: NodeName, allocation: Allocation | None, at_s: float) -> Refusal | None:
+        """Bind a Pod, if nobody else has what it takes."""
         bound = PodBound(request, node, at_s) if allocation is None else PodGranted(request, allocation, at_s)
-        return self._step(bound, request, node, +1)
+        after = reduce(self.state, bound)
+        if isinstance(after, Refusal):
+            return after
+        self.state = after
+        self.table.add(node, request, +1)
+        self.where[request.uid] = node
+        return None
 
     def release(self, uid: PodUid) -> NodeState | None:
         """Give back all that a Pod has; the node as it is then, None for a Pod that holds nothing."""
-        node = self.where.get(uid)
+        node = self.where.pop(uid, None)
         if node is None:
             return None
-        request = self.nodes[node].holders[uid].request
-        return self._step(PodReleased(uid, node), request, node, -1)
-
-    def _step(
-        self, event: PodBound | PodGranted | PodReleased, request: PodRequest, node: NodeName, sign: int
-    ) -> NodeState:
-        after = reduce(self.state, event)
+        self.table.add(node, self.nodes[node].holders[uid].request, -1)
+        after = reduce(self.state, PodReleased(uid, node))
         if isinstance(after, Refusal):
-            raise BrokenPromiseError(f"Pod {request.full_name} was given what is taken: {after.sentence}")
+            raise BrokenPromiseError(f"a release was refused: {after.sentence}")
         self.state = after
-        self.table.add(node, request, sign)
-        if sign > 0:
-            self.where[request.uid] = node
-        else:
-            del self.where[request.uid]
-        return after.nodes[node]
+        return self.nodes[node]

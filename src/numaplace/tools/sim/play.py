@@ -18,6 +18,8 @@ from numaplace.tools.sim.arrivals import Arrival
 from numaplace.tools.sim.contender import Contender
 from numaplace.tools.sim.shape import shape_of
 
+Progress = Callable[[int], None]
+
 
 @dataclass(frozen=True, slots=True)
 class Moment:
@@ -46,7 +48,7 @@ def moments(arrivals: Iterable[Arrival]) -> Iterator[Moment]:
         )
 
 
-def play(arrivals: Iterable[Arrival], contender: Contender, progress: Callable[[int], None] | None = None) -> Outcome:
+def play(arrivals: Iterable[Arrival], contender: Contender, progress: Progress | None = None) -> Outcome:
     """Play the whole input; `progress` is told how many arrivals were decided since it was told last."""
     stage = _Stage(contender)
     for moment in moments(arrivals):

@@ -56,11 +56,18 @@ def refusals(nodes: Iterable[NodeState], request: PodRequest, settings: Settings
 
 
 def grouped(answers: Iterable[Refusal]) -> tuple[Reason, ...]:
-    """Equal codes together; rules by their sentence, which names no node. Nearest misses first."""
+    """Equal codes together; rules by what they ask, which is the first half of their sentence. Nearest misses first."""
     groups: dict[tuple[Code, str], list[Refusal]] = {}
     for one in answers:
         by_rule = one.code in (Code.NODE_RULE, Code.NODE_NOT_ENABLED)
-        groups.setdefault((one.code, one.sentence if by_rule else ""), []).append(one)
+        groups.setdefault((one.code, one.sentence.partition(";")[0] if by_rule else ""), []).append(one)
     order = {code: place for place, code in enumerate(Code)}
-    rows = [Reason(code, members[0].sentence, len(members)) for (code, _), members in groups.items()]
+    rows = [Reason(code, _sentence(members), len(members)) for (code, _), members in groups.items()]
     return tuple(sorted(rows, key=lambda row: (-order[row.code], -row.nodes, row.sentence)))
+
+
+def _sentence(members: list[Refusal]) -> str:
+    """The first one's sentence, marked as an example where others have other numbers."""
+    first = members[0].sentence
+    asked, _, had = first.partition("; ")
+    return first if all(one.sentence == first for one in members) or not had else f"{asked}; for example {had}"

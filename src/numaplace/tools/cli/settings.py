@@ -1,0 +1,75 @@
+"""Options that say how the operator has set up the cluster, shared by commands that place on paper."""
+
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import TypeVar
+
+import click
+
+from numaplace.model.errors import InputError
+from numaplace.model.settings import Settings, Weights
+
+Command = TypeVar("Command", bound=Callable[..., None])
+
+WEIGHT_NAMES = tuple(field.name.replace("_", "-") for field in fields(Weights))
+
+
+def settings_options(command: Command) -> Command:
+    """Add the options; the command gets them as `hcas`, `pod_ip_rdma`, `spread`, `weight`, `enable_label`."""
+    for option in reversed(
+        (
+            click.option(
+                "--hcas",
+                type=click.Choice(["shared", "exclusive"]),
+                default="shared",
+                show_default=True,
+                help="Mode of the RDMA plugin.",
+            ),
+            click.option("--pod-ip-rdma", is_flag=True, help="Pods may use RDMA without hostNetwork."),
+            click.option("--spread", is_flag=True, help="Emptier nodes first instead of fuller ones."),
+            click.option(
+                "--weight",
+                multiple=True,
+                metavar="PART=NUMBER",
+                help=f"Weight of a part of the score: {', '.join(WEIGHT_NAMES)}.",
+            ),
+            click.option(
+                "--enable-label",
+                metavar="KEY=VALUE",
+                help="Label of the nodes that take placed Pods  [default: ack.node.gpu.schedule=topology]",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def settings_of(
+    hcas: str, pod_ip_rdma: bool, spread: bool, weight: tuple[str, ...], enable_label: str | None
+) -> Settings:
+    """The settings that the options ask for; InputError for a weight or a label that is none."""
+    settings = Settings(
+        hcas_exclusive=hcas == "exclusive", pod_ip_rdma=pod_ip_rdma, spread_nodes=spread, weights=_weights(weight)
+    )
+    if enable_label is None:
+        return settings
+    key, sign, value = enable_label.partition("=")
+    if not (key and sign and value):
+        raise InputError("--enable-label", found=repr(enable_label[:60]), wanted="KEY=VALUE")
+    return replace(settings, enable_label=key, enable_value=value)
+
+
+def _weights(said: tuple[str, ...]) -> Weights:
+    values: dict[str, float] = {}
+    for text in said:
+        name, _, number = text.partition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            value = -1.0
+        if name not in WEIGHT_NAMES or not 0 <= value < 1e6:
+            raise InputError(
+                "--weight", found=repr(text[:60]), wanted=f"one of {', '.join(WEIGHT_NAMES)}, = and a number from 0 on"
+            )
+        values[name.replace("-", "_")] = value
+    return replace(Weights(), **values)
