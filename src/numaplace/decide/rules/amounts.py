@@ -17,7 +17,7 @@ def refuse(request: PodRequest, node: NodeRules, others: Iterable[PodRequest]) -
     """NODE_RULE naming the first amount that is short, with both numbers; what a node does not tell is not judged."""
     present = [one.rules.amounts for one in others]
     if node.max_pods is not None and len(present) >= node.max_pods:
-        return Refusal(Code.NODE_RULE, f"the node takes {node.max_pods} Pods and has {len(present)}", node.name)
+        return Refusal(Code.NODE_RULE, f"the node is full: {len(present)} of {node.max_pods} Pods", node.name)
     if node.allocatable is None:
         return None
     short = next(_short(request.rules.amounts, node.allocatable, present), None)
