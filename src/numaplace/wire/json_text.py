@@ -37,7 +37,7 @@ def load_json(text: str, where: str) -> list[object] | None:
             documents.append(value)
             position = _skip_space(text, end)
     except json.JSONDecodeError as error:
-        if not _SURELY_JSON.match(text):
+        if documents or not _SURELY_JSON.match(text):  # after a first value YAML documents may follow
             return None
         raise InputError(f"{where}: line {error.lineno}", found="broken JSON", wanted=f"JSON ({error.msg})") from error
     except RecursionError as error:

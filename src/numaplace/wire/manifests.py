@@ -14,7 +14,7 @@ from numaplace.model import keys
 from numaplace.model.errors import InputError
 from numaplace.wire import workload_object as obj
 from numaplace.wire.pod import BUILT_IN_PRIORITIES, decode
-from numaplace.wire.strict import convert, shown
+from numaplace.wire.strict import ascii_safe, convert, read_name, shown
 from numaplace.wire.workload import Workload, daemon, suffix_of
 from numaplace.wire.yaml_text import load_documents
 
@@ -78,10 +78,8 @@ class _Object:
 
     @property
     def name(self) -> str:
-        """Its name; InputError if it has none."""
-        if self.head.metadata.name:
-            return self.head.metadata.name
-        raise InputError(f"{self.where}: metadata.name", found="nothing", wanted="a name")
+        """Its name; InputError if it has none, or one that Kubernetes would not take."""
+        return read_name(self.head.metadata.name or "", f"{self.where}: metadata.name")
 
     @property
     def identity(self) -> tuple[str, str, str]:
@@ -95,7 +93,8 @@ def _objects(thing: object, where: str, depth: int = 0) -> Iterator[_Object]:
         raise InputError(where, found=shown(thing), wanted="a Kubernetes object with apiVersion and kind")
     head = convert(thing, obj.Head, where)
     if not (head.kind.endswith("List") and "items" in thing):
-        yield _Object(_full_kind(head), head, thing, f"{where} ({head.kind} {head.metadata.name or 'without a name'})")
+        name = (head.metadata.name or "without a name")[:80]
+        yield _Object(_full_kind(head), head, thing, ascii_safe(f"{where} ({head.kind[:80]} {name})"))
         return
     if depth == MAX_LIST_DEPTH:
         raise InputError(where, found=f"lists in {depth} lists", wanted="a list of objects")

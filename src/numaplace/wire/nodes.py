@@ -16,7 +16,7 @@ from numaplace.model.ids import NodeName
 from numaplace.model.rules import Amounts, NodeRules, Taint
 from numaplace.wire.pod_object import Metadata, Part, Quantities
 from numaplace.wire.quantity import parse_quantity
-from numaplace.wire.strict import convert, shown
+from numaplace.wire.strict import convert, read_name, shown
 from numaplace.wire.yaml_text import load_documents
 
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -102,7 +102,7 @@ def decode_node(thing: object, where: str) -> NodeRules:
     amounts = None
     if offered is not None:
         at = f"{where}: status.allocatable"
-        amounts = {name: parse_quantity(amount, f"{at}[{name!r}]") for name, amount in offered.items()}
+        amounts = {name: parse_quantity(amount, f"{at}[{shown(name)}]") for name, amount in offered.items()}
     return NodeRules(
         name=NodeName(_name(node.metadata, where)),
         labels=node.metadata.labels or {},
@@ -135,9 +135,7 @@ def _once(kept: dict[str, Any], name: str, thing: object, where: str) -> None:
 
 
 def _name(meta: Metadata, where: str) -> str:
-    if not meta.name:
-        raise InputError(f"{where}: metadata.name", found="nothing", wanted="the name of the node")
-    return meta.name
+    return read_name(meta.name or "", f"{where}: metadata.name")
 
 
 def _taint(one: _Taint, where: str) -> Taint:

@@ -15,7 +15,7 @@ from numaplace.wire import pod_object as obj
 from numaplace.wire.annotation import read_documents
 from numaplace.wire.pod_rules import read_rules
 from numaplace.wire.quantity import parse_quantity
-from numaplace.wire.strict import convert, shown
+from numaplace.wire.strict import LONGEST_LABEL, convert, read_name, shown
 
 BUILT_IN_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 _LARGEST_PRIORITY = 2**31 - 1
@@ -33,7 +33,8 @@ def decode(thing: object, where: str, priorities: Mapping[str, int] = BUILT_IN_P
     meta, spec = pod.metadata, pod.spec
     if not meta.name:
         raise InputError(f"{where}: metadata.name", found="nothing", wanted="the name of the Pod")
-    name, namespace = meta.name, meta.namespace or "default"
+    name = read_name(meta.name, f"{where}: metadata.name")
+    namespace = read_name(meta.namespace or "default", f"{where}: metadata.namespace", LONGEST_LABEL)
     labels, annotations = meta.labels or {}, meta.annotations or {}
     return Pod(
         uid=PodUid(meta.uid or f"{namespace}/{name}"),
@@ -78,8 +79,7 @@ def _init_kind(one: obj.Container) -> ContainerKind:
 
 
 def _container(one: obj.Container, kind: ContainerKind, where: str) -> Container:
-    if not one.name:
-        raise InputError(f"{where}: name", found="nothing", wanted="the name of the container")
+    read_name(one.name, f"{where}: name", LONGEST_LABEL)
     resources = one.resources or obj.Resources()
     at = f"{where} {one.name!r}: resources"
     return Container(
@@ -91,7 +91,7 @@ def _container(one: obj.Container, kind: ContainerKind, where: str) -> Container
 
 
 def _amounts(quantities: obj.Quantities | None, where: str) -> dict[str, int]:
-    return {name: parse_quantity(text, f"{where}[{name!r}]") for name, text in (quantities or {}).items()}
+    return {name: parse_quantity(text, f"{where}[{shown(name)}]") for name, text in (quantities or {}).items()}
 
 
 def _pod_level(resources: obj.Resources | None, where: str) -> dict[str, int]:

@@ -49,11 +49,15 @@ def read_rules(spec: obj.PodSpec, labels: Mapping[str, str], namespace: str, whe
 
 def read_requirement(expression: obj.Expression, legal: Iterable[Operator], where: str) -> Requirement:
     """One expression; InputError when the operator is unknown or its number of values is wrong."""
-    operator = _chosen(expression.operator, tuple(legal), f"{where} on {expression.key!r}: operator")
+    operator = _chosen(expression.operator, tuple(legal), f"{where} on {shown(expression.key)}: operator")
     values = tuple(expression.values or ())
     wrong = _wrong_values(operator, values)
     if wrong:
-        raise InputError(f"{where} on {expression.key!r}: {operator}", found=f"values {list(values)}", wanted=wrong)
+        raise InputError(
+            f"{where} on {shown(expression.key)}: {operator}",
+            found=f"{len(values)} values, {shown(', '.join(values))}",
+            wanted=wrong,
+        )
     return Requirement(expression.key, operator, values)
 
 
@@ -82,7 +86,7 @@ def _node_terms(selector: obj.NodeSelector, where: str) -> tuple[NodeTerm, ...]:
 def _node_term(term: obj.NodeSelectorTerm, where: str) -> NodeTerm:
     for one in term.match_fields or ():
         if one.key != "metadata.name" or len(one.values or ()) != 1:
-            found = f"{one.key!r} with values {one.values or []}"
+            found = f"{shown(one.key)} with {len(one.values or ())} values"
             raise InputError(f"{where}: matchFields", found=found, wanted="metadata.name with one value")
     return NodeTerm(
         labels=tuple(read_requirement(one, Operator, where) for one in term.match_expressions or ()),
@@ -129,13 +133,15 @@ def _anti_affinity(
 
 def _toleration(one: obj.Toleration, where: str) -> Toleration:
     key, value, effect = one.key or "", one.value or "", one.effect or ""
-    operator = _chosen(one.operator or "Equal", _TOLERATION_OPERATORS, f"{where} of {key!r}: operator")
+    operator = _chosen(one.operator or "Equal", _TOLERATION_OPERATORS, f"{where} of {shown(key)}: operator")
     if effect:
-        _chosen(effect, _EFFECTS, f"{where} of {key!r}: effect")
+        _chosen(effect, _EFFECTS, f"{where} of {shown(key)}: effect")
     if not key and operator != "Exists":
         raise InputError(f"{where}: operator", found=f"{operator} without a key", wanted="Exists where no key is named")
     if operator == "Exists" and value:
-        raise InputError(f"{where} of {key!r}: value", found=shown(value), wanted="no value beside Exists")
+        raise InputError(f"{where} of {shown(key)}: value", found=shown(value), wanted="no value beside Exists")
     if operator in ("Lt", "Gt") and integer(value) is None:
-        raise InputError(f"{where} of {key!r}: value", found=shown(value), wanted=f"a whole number beside {operator}")
+        raise InputError(
+            f"{where} of {shown(key)}: value", found=shown(value), wanted=f"a whole number beside {operator}"
+        )
     return Toleration(key, operator, value, effect)

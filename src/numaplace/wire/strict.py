@@ -13,6 +13,10 @@ from numaplace.model.errors import InputError
 
 T = TypeVar("T")
 
+LONGEST_NAME = 253  # of an object (DNS subdomain)
+LONGEST_LABEL = 63  # of a namespace or a container (DNS label)
+
+_NAME = re.compile(r"[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?")
 _AT = re.compile(r" - at `(?:key in )?(?P<path>[^`]*)`$")
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
 _WORDS = {
@@ -33,6 +37,16 @@ def convert(thing: object, kind: type[T], where: str) -> T:
         raise _complaint(str(error), thing, where) from error
     except RecursionError as error:
         raise InputError(where, found="an object nested too deep", wanted="an object of a usual depth") from error
+    except UnicodeError as error:
+        raise InputError(where, found="half of a surrogate pair", wanted="whole characters") from error
+
+
+def read_name(name: str, where: str, longest: int = LONGEST_NAME) -> str:
+    """A name as Kubernetes allows it: lower-case letters, digits, `-` and `.`; InputError on anything else."""
+    if len(name) > longest or not _NAME.fullmatch(name):
+        legal = f"at most {longest} lower-case letters, digits, - and ., beginning and ending with a letter or digit"
+        raise InputError(where, found=shown(name) if name else "nothing", wanted=legal)
+    return name
 
 
 def decode_json(text: str | bytes, kind: type[T], where: str) -> T:
@@ -83,7 +97,7 @@ def _follow(path: str, thing: Any) -> tuple[str, Any]:
     for name, index in _STEP.findall(path):
         if index == "...":
             key, thing = _odd_member(thing)
-            steps += f"[{key!r}]"
+            steps += f"[{shown(key)}]"
         elif index:
             thing = thing[int(index)] if isinstance(thing, list | tuple) and int(index) < len(thing) else None
             steps += f"[{index}]"

@@ -39,7 +39,7 @@ def _short(asked: Amounts, offered: Amounts, present: list[Amounts]) -> Iterator
         free_units = max(0, offer - sum(one.others.get(resource, 0) for one in present))
         if amount > free_units:
             has = f"has {free_units} of {offer} free" if offer else "does not offer it"
-            yield f"needs {amount} {resource}; the node {has}"
+            yield f"needs {amount} {resource[:80]}; the node {has}"
 
 
 def _cpus(milli: int) -> str:

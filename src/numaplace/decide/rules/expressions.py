@@ -45,5 +45,5 @@ def _compares(value: str | None, requirement: Requirement) -> bool:
 
 def written(requirement: Requirement) -> str:
     """The expression as a person would write it: `zone In [a, b]`."""
-    values = f" [{', '.join(requirement.values[:5])}]" if requirement.values else ""
-    return f"{requirement.key} {requirement.operator}{values}"
+    values = f" [{', '.join(requirement.values[:5])[:80]}]" if requirement.values else ""
+    return f"{requirement.key[:80]} {requirement.operator}{values}"

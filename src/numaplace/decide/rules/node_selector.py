@@ -10,6 +10,6 @@ def refuse(request: PodRequest, node: NodeRules) -> Refusal | None:
     for key, value in sorted(request.rules.node_selector.items()):
         found = node.labels.get(key)
         if found != value:
-            has = "does not carry it" if found is None else f"has {key}={found}"
-            return Refusal(Code.NODE_RULE, f"nodeSelector needs {key}={value}; the node {has}", node.name)
+            has = "does not carry it" if found is None else f"has {key[:80]}={found[:80]}"
+            return Refusal(Code.NODE_RULE, f"nodeSelector needs {key[:80]}={value[:80]}; the node {has}", node.name)
     return None
