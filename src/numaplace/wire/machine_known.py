@@ -23,22 +23,22 @@ numas:
   switches:
   - switches:
     - gpus: [{pci: "0000:47:00.0"}, {pci: "0000:4e:00.0"}]
-    - hcas: [{name: mlx5_2, pci: "0000:4b:00.0"}, {name: mlx5_3, pci: "0000:54:00.0"}]
+    - hcas: [{name: mlx5_2, pci: "0000:4b:00.0", ports: &hdr [{gbps: 200}]}, {name: mlx5_3, pci: "0000:54:00.0", ports: *hdr}]
 - id: 3
   switches:
   - switches:
     - gpus: [{pci: "0000:07:00.0"}, {pci: "0000:0f:00.0"}]
-    - hcas: [{name: mlx5_0, pci: "0000:0c:00.0"}, {name: mlx5_1, pci: "0000:12:00.0"}]
+    - hcas: [{name: mlx5_0, pci: "0000:0c:00.0", ports: *hdr}, {name: mlx5_1, pci: "0000:12:00.0", ports: *hdr}]
 - id: 5
   switches:
   - switches:
     - gpus: [{pci: "0000:b7:00.0"}, {pci: "0000:bd:00.0"}]
-    - hcas: [{name: mlx5_8, pci: "0000:ba:00.0"}, {name: mlx5_9, pci: "0000:cc:00.0"}]
+    - hcas: [{name: mlx5_8, pci: "0000:ba:00.0", ports: *hdr}, {name: mlx5_9, pci: "0000:cc:00.0", ports: *hdr}]
 - id: 7
   switches:
   - switches:
     - gpus: [{pci: "0000:87:00.0"}, {pci: "0000:90:00.0"}]
-    - hcas: [{name: mlx5_6, pci: "0000:8d:00.0"}, {name: mlx5_7, pci: "0000:94:00.0"}]
+    - hcas: [{name: mlx5_6, pci: "0000:8d:00.0", ports: *hdr}, {name: mlx5_7, pci: "0000:94:00.0", ports: *hdr}]
 nvlinks: 12
 """
 
@@ -100,7 +100,7 @@ KNOWN: dict[str, Known] = {
     ),
     "dgx-h100": Known(
         "224 CPUs in 2 packages, 2 TiB, 8 GPUs and 8 HCAs in PIX pairs, NVSwitch",
-        "2pkg 224cpu 2TiB 8gpu 8hca pix nvswitch18",
+        "{like: 2pkg 224cpu 2TiB 8gpu 8hca pix nvswitch18, gpu-model: NVIDIA H100 80GB HBM3}",
     ),
     "dgx-a100": Known("8 NUMA domains of 32 CPUs, 2 GPUs and 2 HCAs on every second one, NVSwitch", _DGX_A100),
     "dgx-1": Known("80 CPUs in 2 packages, 8 V100 in an NVLink mesh, 4 HCAs", _DGX_1),
@@ -111,7 +111,7 @@ KNOWN: dict[str, Known] = {
     ),
     "l20": Known(
         "128 CPUs in 2 packages, 1 TiB, 8 PCIe GPUs without NVLink, 2 HCAs",
-        "2pkg 128cpu 1TiB 8gpu 2hca pxb roce 200gbps",
+        "{like: 2pkg 128cpu 1TiB 8gpu 2hca pxb roce 200gbps, gpu-model: NVIDIA L20}",
     ),
     "laptop-hybrid": Known("6 fast and 8 slow cores, 32 GiB", "6pcore 8ecore 32GiB"),
     "big-numa": Known(

@@ -28,6 +28,7 @@ class Entry(NamedTuple):
 
 
 COMMANDS: dict[str, Entry] = {
+    "show": Entry("numaplace.tools.cli.show:show", "show a machine: this one, a captured or a described one"),
     "capture": Entry("numaplace.tools.cli.capture:capture", "write what describes this machine to an archive"),
     "simulate": Entry("numaplace.tools.cli.simulate:simulate", "place Pods on a cluster that exists on paper"),
 }

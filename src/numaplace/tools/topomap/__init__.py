@@ -1,0 +1,1 @@
+"""The map: machines drawn with what lies where, as one HTML page that needs nothing else."""

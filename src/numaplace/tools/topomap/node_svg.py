@@ -1,0 +1,81 @@
+"""The drawing of one machine: packages, NUMA domains, CPUs, caches, GPUs, HCAs and links.
+
+With holders it shows who has what, for a map of nodes; without, what there is. It
+goes inside an <svg> that has `STYLE` (see `colours`).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import ceil, sqrt
+
+from numaplace.model.topology import Numa, NumaKind, Package, Topology
+from numaplace.tools.show import words
+from numaplace.tools.topomap.blocks import EMPTY, Block, columns, flowing, framed, stacked, text, widened
+from numaplace.tools.topomap.cpu_grid import WIDTH, cpu_grid
+from numaplace.tools.topomap.device_chips import Chips
+from numaplace.tools.topomap.holders import Holders, Paint
+from numaplace.tools.topomap.link_arcs import link_arcs
+
+
+def draw_node(
+    topology: Topology, holders: Holders | None = None, colours: Mapping[str, str] | None = None, heading: str = ""
+) -> Block:
+    """Draw a machine; `colours` gives some labels of `holders` a colour of their own (`#rrggbb`).
+
+    Equal arguments give equal text. CPU ids, addresses and holders are in tooltips.
+    """
+    node = _Node(topology, Paint(holders, colours))
+    css = "np held" if holders is not None else "np"
+    block = stacked([text(heading, "head") if heading else EMPTY, *node.parts()], 10)
+    return Block(block.width, block.height, f'<g class="{css}">{block.body}</g>')
+
+
+class _Node:
+    def __init__(self, topology: Topology, paint: Paint) -> None:
+        self.topology, self.paint = topology, paint
+        self.chips = Chips(topology, paint)
+
+    def parts(self) -> Iterator[Block]:
+        """Packages, then what belongs to none of them, then links."""
+        left = [numa for numa in self.topology.numas if numa.cpus]
+        packages = []
+        for package in self.topology.packages:
+            inside = [numa for numa in left if numa.cpus.issubset(package.cpus)]
+            left = [numa for numa in left if numa not in inside]
+            if inside:
+                packages.append(self.package(package, inside))
+        yield columns(packages, 2, 12)
+        yield columns([self.domain(numa) for numa in left], 2, 12)
+        yield flowing(list(self.bare_domains()), 2 * WIDTH, 8)
+        yield self.homeless()
+        yield link_arcs(self.topology)
+
+    def package(self, package: Package, numas: Sequence[Numa]) -> Block:
+        """A package with its domains, as square as they go."""
+        domains = columns([self.domain(numa) for numa in numas], ceil(sqrt(len(numas))))
+        return framed(domains, "package", text(f"Package {package.id}", "head"))
+
+    def domain(self, numa: Numa) -> Block:
+        """A domain with CPUs."""
+        about = ", ".join(filter(None, (words.memory_text(numa), words.cores_text(self.topology, numa.cpus))))
+        inside = stacked([cpu_grid(self.topology, numa, self.paint), self.chips.of(numa.id, WIDTH)], 8)
+        return framed(widened(inside, WIDTH), "numa", text(f"NUMA {numa.id}: {about}"))
+
+    def bare_domains(self) -> Iterator[Block]:
+        """Domains without CPUs; those that hold nothing at all are one box."""
+        empty = []
+        for numa in (numa for numa in self.topology.numas if not numa.cpus):
+            devices = self.chips.of(numa.id, WIDTH)
+            if numa.kind is NumaKind.INITIATOR and not devices.body:
+                empty.append(numa.id)
+                continue
+            owners = [f"GPU {n}" for n, gpu in enumerate(self.topology.gpus) if gpu.memory_numa == numa.id]
+            about = f"memory of {', '.join(owners)}" if owners else words.KIND_WORDS[numa.kind]
+            yield framed(devices, "numa", text(f"NUMA {numa.id}: {words.memory_text(numa)}, {about}"))
+        if empty:
+            about = words.KIND_WORDS[NumaKind.INITIATOR]
+            yield framed(EMPTY, "numa", text(f"NUMA {words.ids_text(empty)}: {about}", "soft"))
+
+    def homeless(self) -> Block:
+        """Devices whose domain nobody knows."""
+        devices = self.chips.of(None, 2 * WIDTH)
+        return framed(devices, "numa", text("NUMA unknown")) if devices.body else EMPTY
