@@ -7,12 +7,12 @@ docs/sources.md#caches.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from numaplace.decide.discover.partition import groups_of
 from numaplace.decide.discover.reading import Reading
 from numaplace.decide.discover.sources import CPU, SHARED
-from numaplace.model.cpuset import CpuSet
+from numaplace.model.cpuset import CpuSet, union
 from numaplace.model.finding import FindingCode
 from numaplace.model.topology import Llc, Package
 
@@ -31,14 +31,14 @@ def assemble_llcs(reading: Reading, online: CpuSet, packages: Iterable[Package])
         if last is not None:
             level, folder_of[cpu], shared = last
             told.setdefault(level, {})[cpu] = shared & online
-    llcs = []
-    for level, sets in told.items():
-        groups, odd = groups_of(sets)
+    llcs: list[Llc] = []
+    for level, sets in sorted(told.items(), reverse=True):
+        taken = union(llc.cpus for llc in llcs)
+        groups, odd = groups_of({cpu: shared - taken for cpu, shared in sets.items() if cpu not in taken})
         if odd:
-            reading.doubt(
-                FindingCode.LLC_CROSSES, CPU, f"CPUs {odd} contradict other CPUs about their level-{level} cache"
-            )
-        llcs += [Llc(level, group, _size(reading, folder_of[group.first()])) for group in groups]
+            text = f"CPUs {odd} contradict other CPUs about their level-{level} cache"
+            reading.doubt(FindingCode.LLC_CROSSES, CPU, text)
+        llcs += [Llc(level, group, _size(reading, _first_folder(group, folder_of))) for group in groups]
     _doubt_crossing(reading, llcs, [package.cpus for package in packages])
     return tuple(sorted(llcs, key=lambda llc: llc.cpus.first()))
 
@@ -56,6 +56,10 @@ def _last_level(reading: Reading, cpu: int) -> tuple[int, str, CpuSet] | None:
         if shared is not None and cpu in shared:
             return level, folder, shared
     return None
+
+
+def _first_folder(group: CpuSet, folder_of: Mapping[int, str]) -> str:
+    return next(folder_of[cpu] for cpu in group if cpu in folder_of)
 
 
 def _size(reading: Reading, folder: str) -> int | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from numaplace.decide.discover.cpuinfo import parse_cpuinfo
-from numaplace.decide.discover.partition import groups_by, groups_of, names_of
+from numaplace.decide.discover.partition import groups_by, groups_of, id_of, names_of
 from numaplace.decide.discover.reading import Reading
 from numaplace.decide.discover.sources import BOOK, CPU, CPUINFO, DIE, NODE, PACKAGE, SIBLINGS
 from numaplace.model.cpuset import CpuSet, union
@@ -19,7 +19,7 @@ from numaplace.model.ids import PackageId
 from numaplace.model.topology import Die, Package
 
 MAX_ID = 2**31 - 2  # above it is -1 that was printed without its sign
-UNTOLD_IDS = frozenset({255, 65_535})  # all bits of a byte or of two: firmware that did not know
+UNTOLD_PACKAGES = frozenset({255, 65_535})  # all bits of a byte or of two: firmware that did not know
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +92,16 @@ def _grouped(reading: Reading, told: Mapping[int, CpuSet], what: str) -> list[Cp
 
 
 def _packages(reading: Reading, online: CpuSet, in_cpuinfo: Mapping[int, int | None]) -> list[Package]:
-    ids = _numbers(reading, online, "physical_package_id")
-    ids = ids or {cpu: package for cpu, package in in_cpuinfo.items() if package is not None and cpu in online}
+    told_ids = _numbers(reading, online, "physical_package_id") or {
+        cpu: package for cpu, package in in_cpuinfo.items() if package is not None and cpu in online
+    }
+    ids = {cpu: id for cpu, id in told_ids.items() if id not in UNTOLD_PACKAGES}
     told = _told(reading, online, PACKAGE)
     if len(told) > 1 and all(len(cpus) == 1 for cpus in told.values()) and not ids:
         told = {}  # kernels without a package number list each CPU alone
-    groups = _one_for_each_id(reading, _grouped(reading, told, "package"), ids)
-    groups += groups_by({cpu: id for cpu, id in ids.items() if cpu not in told})
+    groups = _grouped(reading, told, "package")
+    groups += groups_by({cpu: id for cpu, id in ids.items() if cpu not in union(groups)})
+    groups = _one_for_each_id(reading, groups, ids)
     homeless = online - union(groups)
     if homeless:
         reading.doubt(FindingCode.PACKAGE_UNKNOWN, CPU, f"nothing tells the package of CPUs {homeless}: taken as one")
@@ -106,19 +109,16 @@ def _packages(reading: Reading, online: CpuSet, in_cpuinfo: Mapping[int, int | N
     return [Package(PackageId(name), group) for name, group in zip(names_of(groups, ids), groups, strict=True)]
 
 
-def _one_for_each_id(reading: Reading, groups: list[CpuSet], ids: Mapping[int, int]) -> list[CpuSet]:
+def _one_for_each_id(reading: Reading, groups: Iterable[CpuSet], ids: Mapping[int, int]) -> list[CpuSet]:
     """The groups, those with one package number joined: Linux 3.10 cut packages at NUMA domains (Cluster-on-Die)."""
     joined: dict[object, CpuSet] = {}
     for group in groups:
-        cpu = group.first()
-        book = reading.cpus(f"{CPU}/cpu{cpu}/topology", BOOK)
-        key = (book, ids[cpu]) if cpu in ids else group
+        folder = f"{CPU}/cpu{group.first()}/topology"
+        id = id_of(group, ids)
+        key = group if id is None else (reading.cpus(folder, BOOK), id)
         if key in joined:
-            where, text = (
-                f"{CPU}/cpu{cpu}/topology",
-                f"CPUs {joined[key]} and {group} are of package {ids[cpu]} but do not list each other",
-            )
-            reading.doubt(FindingCode.SIBLINGS_ODD, where, text)
+            text = f"CPUs {joined[key]} and {group} are of package {id} but do not list each other"
+            reading.doubt(FindingCode.SIBLINGS_ODD, folder, text)
         joined[key] = joined.get(key, CpuSet()) | group
     return list(joined.values())
 
@@ -131,7 +131,7 @@ def _dies(reading: Reading, online: CpuSet, packages: Iterable[Package]) -> list
     for package in packages:
         mine = {cpu: told[cpu] & package.cpus for cpu in package.cpus if cpu in ids and cpu in told}
         groups = _grouped(reading, mine, "die")
-        groups += groups_by({cpu: ids[cpu] for cpu in package.cpus if cpu in ids and cpu not in told})
+        groups += groups_by({cpu: ids[cpu] for cpu in package.cpus if cpu in ids and cpu not in union(groups)})
         dies += [Die(name, package.id, group) for name, group in zip(names_of(groups, ids), groups, strict=True)]
     return sorted(dies, key=lambda die: (die.package, die.id))
 
@@ -141,8 +141,8 @@ def _cores(
 ) -> list[CpuSet]:
     told = _told(reading, online, SIBLINGS)
     groups = _grouped(reading, told, "core")
-    silent = [cpu for cpu in online if cpu not in told]
-    ids = _numbers(reading, CpuSet.of(silent), "core_id")
+    silent = online - union(groups)
+    ids = _numbers(reading, silent, "core_id")
     ids = ids or {cpu: core for cpu in silent if (core := in_cpuinfo.get(cpu)) is not None}
     # A CPU of which nobody tells the core is a core of its own.
     groups += groups_by({cpu: (home[cpu], ids[cpu]) if cpu in ids else cpu for cpu in silent})
@@ -150,10 +150,10 @@ def _cores(
 
 
 def _numbers(reading: Reading, online: CpuSet, name: str) -> dict[int, int]:
-    """The number under `topology/` for each CPU that has one; negative and absurd ones are not told."""
+    """The number under `topology/` for each CPU that has one; one below 0 or absurd is not told."""
     numbers = {}
     for cpu in online:
         number = reading.number(f"{CPU}/cpu{cpu}/topology/{name}")
-        if number is not None and 0 <= number <= MAX_ID and number not in UNTOLD_IDS:
+        if number is not None and 0 <= number <= MAX_ID:
             numbers[cpu] = number
     return numbers
