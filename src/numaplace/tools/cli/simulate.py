@@ -13,6 +13,7 @@ from numaplace.model.cluster import ClusterState
 from numaplace.model.request import Exclusivity, Policy
 from numaplace.model.settings import Settings
 from numaplace.tools.cli.files import write_whole
+from numaplace.tools.cli.map_page import map_page
 from numaplace.tools.cli.paper import Input, read_nodes, read_pods
 from numaplace.tools.cli.settings import settings_of, settings_options
 from numaplace.tools.report.compare import Run, compare_text
@@ -104,7 +105,7 @@ def simulate(
     settings = settings_of(**operator)  # type: ignore[arg-type]
     paper = _read(node_files, pod_files, policy, exclusive, ratio, seed, settings)
     runs = [_run(name, paper, settings, seed) for name in (OURS, *dict.fromkeys(against))]
-    text = _shown(runs, output, scores=scores)
+    text = _shown(runs, output, settings, scores=scores)
     if to is None:
         click.echo(text)
     else:
@@ -175,9 +176,11 @@ def _progress(name: str, pods: int) -> Iterator[Progress | None]:
         yield bar.update
 
 
-def _shown(runs: Sequence[Run], output: str, *, scores: bool) -> str:
+def _shown(runs: Sequence[Run], output: str, settings: Settings, *, scores: bool) -> str:
     (outcome, totals), *compared = runs
     if output == "json":
         return document_text(outcome, totals, compared)
+    if output == "html":
+        return map_page(runs, settings)
     text = outcome_text(outcome, totals, scores=scores)
     return f"{text}\n\n{compare_text(runs)}" if compared else text

@@ -48,12 +48,17 @@ MEASURES = (
 TIME = Measure("time", lambda run: f"{run[0].elapsed_s:.1f} s")
 
 
-def compare_text(runs: Sequence[Run]) -> str:
-    """One column a run; lines that say nothing of any run are left out."""
+def compare_rows(runs: Sequence[Run]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Head and rows, one column a run; lines that say nothing of any run are left out."""
     sizes = [
         Measure(f"still fit: {counted(size.gpus, 'GPU')}", _still_fit(size)) for size in reversed(runs[0][1].still_fits)
     ]
     rows = [(measure.name, *map(measure.text, runs)) for measure in (*MEASURES, *sizes, TIME)]
-    told = [row for row in rows if set(row[1:]) != {"–"}]
     head = ("", *(outcome.contender for outcome, _ in runs))
-    return "\n".join(grid(head, told, right=frozenset(range(1, len(head)))))
+    return head, [row for row in rows if set(row[1:]) != {"–"}]
+
+
+def compare_text(runs: Sequence[Run]) -> str:
+    """The comparison as a person reads it in a terminal."""
+    head, rows = compare_rows(runs)
+    return "\n".join(grid(head, rows, right=frozenset(range(1, len(head)))))

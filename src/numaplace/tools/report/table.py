@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from numaplace.tools.report.grid import grid, indented
 from numaplace.tools.report.outcome import Landing, Outcome, Unplaced
-from numaplace.tools.report.totals import Totals
+from numaplace.tools.report.totals import Totals, still_fits_text
 from numaplace.tools.report.words import counted, cpus_text, share, short_names, short_numas, short_pcis
 
 MOST_ROWS = 60  # beyond that nobody reads on; JSON and the map have all
@@ -83,7 +83,7 @@ def _unplaced(unplaced: tuple[Unplaced, ...]) -> list[str]:
     if not unplaced:
         return []
     lines = ["Not placed"]
-    kinds = list(_alike(unplaced))
+    kinds = list(alike(unplaced))
     for first, count in kinds[:MOST_ROWS]:
         more = f" and {count - 1:,} more" if count > 1 else ""
         lines.append(f"  {first.name}{more}: {first.refusal.code}")
@@ -94,7 +94,7 @@ def _unplaced(unplaced: tuple[Unplaced, ...]) -> list[str]:
     return lines + _more(len(kinds))
 
 
-def _alike(unplaced: Iterable[Unplaced]) -> Iterator[tuple[Unplaced, int]]:
+def alike(unplaced: Iterable[Unplaced]) -> Iterator[tuple[Unplaced, int]]:
     """The first of those with one controller (or one sentence), one code and one number of GPUs, and how many."""
     groups: dict[tuple[object, ...], list[Unplaced]] = {}
     for one in unplaced:
@@ -118,11 +118,3 @@ def totals_lines(totals: Totals, outcome: Outcome) -> list[str]:
     if outcome.left:
         rows.insert(1, ("ended", f"{outcome.left:,}"))
     return grid((), rows)
-
-
-def still_fits_text(totals: Totals) -> str:
-    """`3 × 4 GPUs, 6 × 2 GPUs in one NUMA node`, largest first."""
-    sizes = [
-        f"{one.in_one_numa:,} × {counted(one.gpus, 'GPU')}" for one in reversed(totals.still_fits) if one.in_one_numa
-    ]
-    return f"{' or '.join(sizes)}, in one NUMA node each" if sizes else "no further Pod with a GPU in one NUMA node"

@@ -13,6 +13,7 @@ from numaplace.model.cluster import Holder, NodeState
 from numaplace.model.proximity import Level
 from numaplace.model.settings import Settings
 from numaplace.tools.report.outcome import Landing, Outcome
+from numaplace.tools.report.words import counted
 
 SIZES = (1, 2, 4, 8)  # GPUs of the Pods for which room is counted
 
@@ -106,6 +107,14 @@ def still_fits(nodes: Iterable[NodeState], settings: Settings) -> tuple[StillFit
             in_numa[size] += sum(gpus // size for gpus in served)
             in_node[size] += sum(served) // size
     return tuple(StillFits(size, in_numa[size], in_node[size]) for size in SIZES)
+
+
+def still_fits_text(totals: Totals) -> str:
+    """`3 × 4 GPUs, 6 × 2 GPUs in one NUMA node`, largest first."""
+    sizes = [
+        f"{one.in_one_numa:,} × {counted(one.gpus, 'GPU')}" for one in reversed(totals.still_fits) if one.in_one_numa
+    ]
+    return f"{' or '.join(sizes)}, in one NUMA node each" if sizes else "no further Pod with a GPU in one NUMA node"
 
 
 def _served_gpus(node: NodeState) -> list[int]:
