@@ -22,10 +22,8 @@ MAX_DEPTH = 8  # switches below switches
 
 
 def described_devices(fields: MachineFields, machine: Topology, where: str) -> Topology:
-    """The machine with the devices that are listed, or else its own, changed as the fields say."""
-    bridges = list(_bridges(fields, where))
-    if bridges:
-        machine = with_devices(machine, bridges)
+    """The machine with the devices that are listed, beside those it has, changed as the fields say."""
+    machine = with_devices(machine, list(_bridges(fields, where)))
     if fields.gpu_model:
         gpus = (gpu if gpu.model else replace(gpu, model=fields.gpu_model) for gpu in machine.gpus)
         machine = replace(machine, gpus=tuple(gpus))

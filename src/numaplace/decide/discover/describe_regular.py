@@ -18,15 +18,15 @@ def description_of(shape: Shape) -> Description:
 
 
 def with_devices(machine: Topology, bridges: Sequence[HostBridge], links: int = 0, domain: int = 0) -> Topology:
-    """The machine with these devices in place of its own, `links` NVLinks between every two GPUs."""
-    wired = Wiring(bridges, domain)
+    """The machine with these devices added, and `links` NVLinks between every two GPUs if there are any."""
+    wired = Wiring(bridges, machine, domain)
     gpus = tuple(sorted(wired.gpus, key=lambda gpu: gpu.pci))
     return replace(
         machine,
         pci=tuple(sorted(wired.pci, key=lambda function: function.address)),
         gpus=gpus,
         hcas=tuple(sorted(wired.hcas, key=lambda hca: hca.name)),
-        nvlinks=all_linked(gpus, links),
+        nvlinks=all_linked(gpus, links) or machine.nvlinks,
     )
 
 

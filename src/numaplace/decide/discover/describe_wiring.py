@@ -19,6 +19,7 @@ from numaplace.decide.discover.describe_cards import (
 from numaplace.model.devices import BridgePath, Gpu, Hca, PciDevice
 from numaplace.model.errors import InputError
 from numaplace.model.ids import GpuUuid, HcaName, NumaId, PciAddress
+from numaplace.model.topology import Topology
 
 BRIDGE_CLASS, NETWORK_CLASS, INFINIBAND_CLASS, ACCELERATOR_CLASS = 0x060400, 0x020000, 0x020700, 0x120000
 GPU_CLASSES = {"10de": 0x030200, "1002": 0x038000}  # what data-centre cards of NVIDIA and AMD say they are
@@ -33,20 +34,22 @@ _FIRST_BUS = 0x10  # below it real machines keep their chipset
 class Wiring:
     """One walk over the host bridges; read `pci`, `gpus` and `hcas` when it is done."""
 
-    def __init__(self, bridges: Sequence[HostBridge], domain: int = 0) -> None:
-        """Wire everything up; new addresses begin in the PCI domain `domain`.
+    def __init__(self, bridges: Sequence[HostBridge], beside: Topology, domain: int = 0) -> None:
+        """Wire everything up beside what a machine has; new addresses begin in the PCI domain `domain`.
 
         InputError when an address or an RDMA name is used twice, or when more hangs
         below one bridge than a bus has room for.
         """
         named = [address for bridge in bridges for address in addresses_in(bridge.below)]
+        named += [function.address for function in beside.pci]
         _refuse_twice("PCI address", named)
-        self.pci: list[PciDevice] = []
-        self.gpus: list[Gpu] = []
-        self.hcas: list[Hca] = []
+        self.pci = list(beside.pci)
+        self.gpus = list(beside.gpus)
+        self.hcas = list(beside.hcas)
         self._domain = domain
         self._used = {address.rpartition(":")[0] for address in named}
         self._named = {name for bridge in bridges for name in names_in(bridge.below)}
+        self._named |= {hca.name for hca in beside.hcas}
         self._numbers = count()
         for bridge, start in zip(bridges, _starts(bridges), strict=True):
             self._buses = count(start)

@@ -26,7 +26,7 @@ STYLE = """
 .np .hca rect { fill: #f3c568; stroke: #8a5f00; }
 .np.held .cpu { fill: #e4e9ee; }
 .np.held .gpu rect { fill: #eef2f5; stroke: #7b8794; }
-.np.held .hca rect { fill: #eef2f5; stroke: #7b8794; stroke-dasharray: 4 1; }
+.np.held .hca rect { fill: #eef2f5; stroke: #7b8794; }
 .np.held .gpu text, .np.held .hca text { fill: #1f2933; }
 .np .own rect { fill: var(--own) !important; }
 .np .own text { fill: var(--ink) !important; }
