@@ -78,7 +78,7 @@ FULL_POD = pod_object(
         {"cpu": "4", "memory": "1Gi", "aliyun.com/gpu": 1, "rdma/hca": 1, "hugepages-2Mi": "4Mi"},
         resizePolicy=[{"resourceName": "memory"}],
     ),
-    init=(container("warm", {"cpu": "500m"}, restartPolicy="Always"),),
+    init=(container("warm", {"cpu": "1", "memory": "1Gi"}, restartPolicy="Always"),),
     annotations={
         "cpuset-scheduler": "required",
         keys.ACK_NUMA_SPEC: '{"numaTopologyPolicy": "Restricted"}',
@@ -226,3 +226,7 @@ def test_text_that_means_harm_is_refused_in_a_sentence(text: str) -> None:
     with pytest.raises(InputError) as raised:
         decode_manifests(text, "bomb.yaml")
     assert len(str(raised.value)) < LONGEST_SENTENCE
+
+
+def test_the_pod_that_is_mutated_is_a_good_one() -> None:
+    assert isinstance(check(decode(FULL_POD, "pod"), Settings()), PodRequest)

@@ -102,7 +102,7 @@ def decode_node(thing: object, where: str) -> NodeRules:
     amounts = None
     if offered is not None:
         at = f"{where}: status.allocatable"
-        amounts = {name: parse_quantity(amount, f"{at}[{shown(name)}]") for name, amount in offered.items()}
+        amounts = {name: parse_quantity(amount, f"{at}[{name[:80]!r}]") for name, amount in offered.items()}
     return NodeRules(
         name=NodeName(_name(node.metadata, where)),
         labels=node.metadata.labels or {},

@@ -91,7 +91,7 @@ def _container(one: obj.Container, kind: ContainerKind, where: str) -> Container
 
 
 def _amounts(quantities: obj.Quantities | None, where: str) -> dict[str, int]:
-    return {name: parse_quantity(text, f"{where}[{shown(name)}]") for name, text in (quantities or {}).items()}
+    return {name: parse_quantity(text, f"{where}[{name[:80]!r}]") for name, text in (quantities or {}).items()}
 
 
 def _pod_level(resources: obj.Resources | None, where: str) -> dict[str, int]:

@@ -5,17 +5,19 @@ are the finest step the scheduler knows, so that is what the integers count.
 """
 
 import re
+from functools import lru_cache
 
 from numaplace.model.errors import InputError
 
 LARGEST = 2**63 - 1  # units; the API caps greater amounts to this (apimachinery resource.Quantity)
 
 _QUANTITY = re.compile(
-    r"\+?(?=\.?[0-9])(?P<whole>[0-9]{0,40})(?:\.(?P<part>[0-9]{0,40}))?"
+    r"\+?(?=\.?[0-9])(?P<whole>[0-9]*)(?:\.(?P<part>[0-9]*))?"
     r"(?:(?P<suffix>[KMGTPE]i|[numkMGTPE])|[eE](?P<exponent>[+-]?[0-9]{1,9}))?"
 )
 _BINARY = {f"{letter}i": 1024**power for power, letter in enumerate("KMGTPE", start=1)}
 _TENS = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_LONGEST = 100  # characters; a longer text is no amount anyone means
 _FAR = 200  # powers of ten beyond which an amount is the cap, or the smallest step
 
 
@@ -25,11 +27,19 @@ def parse_quantity(text: object, where: str) -> int:
     `text` is what stands in the manifest: a string, or a number that YAML made of
     it. InputError names `where` on anything else and on negative amounts.
     """
-    match = None
+    milli = None
     if isinstance(text, str | int | float) and not isinstance(text, bool):
-        match = _QUANTITY.fullmatch(_written(text))
-    if match is None:
+        milli = _milli(_written(text))
+    if milli is None:
         raise InputError(where, found=_shown(text), wanted="an amount like 2, 500m, 1.5, 64Gi or 2e3")
+    return milli
+
+
+@lru_cache(4096)  # the same few amounts come again with every Pod
+def _milli(text: str) -> int | None:
+    match = _QUANTITY.fullmatch(text)
+    if match is None:
+        return None
     whole, part = match["whole"], match["part"] or ""
     mantissa = int(whole + part or "0")
     exponent = int(match["exponent"] or _TENS.get(match["suffix"], 0)) - len(part) + 3
@@ -50,7 +60,8 @@ def _written(value: str | int | float) -> str:
     """A number as JSON would write it; an absurdly long one as something that is no amount."""
     if isinstance(value, int):
         return str(value) if value.bit_length() < 128 else "too long"
-    return value if isinstance(value, str) else repr(value)
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= _LONGEST else "too long"
 
 
 def _shown(value: object) -> str:
