@@ -18,6 +18,7 @@ from numaplace.tools.sim.cluster import captured_node, cluster_of, nodes_of
 from numaplace.wire.manifests import decode_manifests
 from numaplace.wire.node_groups import decode_groups
 from numaplace.wire.nodes import DumpedNode, decode_nodes
+from numaplace.wire.topology import decode as decode_topology
 from numaplace.wire.trace import TracedPod, Wishes, decode_trace, is_trace
 from numaplace.wire.trace_nodes import decode_node_list, is_node_list
 
@@ -80,9 +81,7 @@ def _nodes_in(path: str, settings: Settings, notes: list[str]) -> Iterator[NodeS
 def _dumped(node: DumpedNode, path: str) -> NodeState:
     topology = None
     if node.topology_text is not None:
-        from numaplace.wire.topology import decode
-
-        topology = decode(node.topology_text, f"{path}: node {node.rules.name}").topology
+        topology = decode_topology(node.topology_text, f"{path}: node {node.rules.name}").topology
     return node_state(node.rules.name, node.rules, topology)
 
 

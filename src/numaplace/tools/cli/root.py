@@ -31,6 +31,7 @@ COMMANDS: dict[str, Entry] = {
     "show": Entry("numaplace.tools.cli.show:show", "show a machine: this one, a captured or a described one"),
     "capture": Entry("numaplace.tools.cli.capture:capture", "write what describes this machine to an archive"),
     "simulate": Entry("numaplace.tools.cli.simulate:simulate", "place Pods on a cluster that exists on paper"),
+    "explain": Entry("numaplace.tools.cli.explain:explain", "say where a Pod would go, and why not elsewhere"),
 }
 
 

@@ -1,0 +1,97 @@
+"""`numaplace explain`: one Pod held against every node, with all the reasons."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+import msgspec
+
+from numaplace.decide.admit.check import check
+from numaplace.model.cluster import NodeState
+from numaplace.model.errors import InputError
+from numaplace.model.pod import Pod
+from numaplace.model.refusal import Refusal
+from numaplace.model.settings import Settings
+from numaplace.tools.cli.files import read_text, write_whole
+from numaplace.tools.cli.paper import read_nodes, read_pods
+from numaplace.tools.cli.settings import settings_of, settings_options
+from numaplace.tools.report.explanation import Explanation, explanation_json, explanation_text
+from numaplace.tools.sim.arrivals import intake_of
+from numaplace.tools.sim.contenders import contender
+from numaplace.tools.sim.explaining import explain as explain_pod
+from numaplace.tools.sim.play import play
+from numaplace.wire.manifests import decode_manifests
+from numaplace.wire.trace import Wishes
+from numaplace.wire.workload import expand
+
+
+@click.command()
+@click.argument("manifest", metavar="POD.yaml")
+@click.option("--nodes", "node_files", multiple=True, required=True, metavar="FILE", help="As in simulate.")
+@click.option("--pods", "pod_files", multiple=True, metavar="FILE", help="Pods that are placed first.")
+@click.option("--pod", "only_pod", metavar="NAME", help="Only this Pod or controller of the file.")
+@click.option("--node", "only_node", metavar="NAME", help="Only this node.")
+@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@click.option("--to", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write there instead.")
+@settings_options
+def explain(
+    manifest: str,
+    node_files: tuple[str, ...],
+    pod_files: tuple[str, ...],
+    only_pod: str | None,
+    only_node: str | None,
+    output: str,
+    to: Path | None,
+    **operator: object,
+) -> None:
+    """Say where a Pod would go and why: per node, per NUMA node, what is asked, what is free, what stops it."""
+    settings = settings_of(**operator)  # type: ignore[arg-type]
+    nodes = _nodes(node_files, pod_files, only_node, settings)
+    found = [_explained(pod, nodes, settings) for pod in _pods(manifest, only_pod)]
+    text = _shown(found, output)
+    if to is None:
+        click.echo(text)
+    else:
+        write_whole(to, f"{text}\n")
+
+
+def _nodes(
+    node_files: Sequence[str], pod_files: Sequence[str], only: str | None, settings: Settings
+) -> tuple[NodeState, ...]:
+    """The nodes, filled with the Pods that are placed first."""
+    cluster = read_nodes(node_files, settings)
+    given = read_pods(pod_files, cluster.state.nodes.values(), Wishes(), settings)
+    intake = intake_of(((one.pod, one.arrives_s, one.leaves_s) for one in given.pods), settings)
+    state = play(intake.arrivals, contender("numaplace", cluster.state, settings, seed=0)).state
+    nodes = tuple(node for node in state.nodes.values() if only in (None, node.name))
+    if not nodes:
+        raise InputError("--node", found=repr(only), wanted=f"a node of {', '.join(node_files)}")
+    return nodes
+
+
+def _pods(path: str, only: str | None) -> Iterator[Pod]:
+    """One Pod of each workload of the file: copies have equal answers."""
+    workloads = decode_manifests(read_text(path), path).workloads
+    chosen = [one for one in workloads if only in (None, one.template.name, one.template.full_name)]
+    if not chosen:
+        names = ", ".join(one.template.full_name for one in workloads)[:120]
+        raise InputError(
+            path if only is None else "--pod", found=repr(only) if only else "no Pod", wanted=names or "a Pod"
+        )
+    for workload in chosen:
+        copies = () if workload.per_node else expand(workload)
+        yield copies[0] if copies else workload.template
+
+
+def _explained(pod: Pod, nodes: Sequence[NodeState], settings: Settings) -> Explanation:
+    request = check(pod, settings)
+    if isinstance(request, Refusal):
+        return Explanation(None, pod.full_name, request, ())
+    return explain_pod(nodes, request, settings)
+
+
+def _shown(found: Sequence[Explanation], output: str) -> str:
+    if output == "table":
+        return "\n\n".join(map(explanation_text, found))
+    document = {"v": 1, "pods": [explanation_json(one) for one in found]}
+    return msgspec.json.format(msgspec.json.encode(document), indent=1).decode()
