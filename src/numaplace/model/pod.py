@@ -61,6 +61,7 @@ class Pod:
     pod_level_milli: Mapping[str, int] = field(default_factory=lambda: _NO_AMOUNT)  # requests of spec.resources
     resizable_cpu: tuple[ContainerName, ...] = ()  # containers with a resizePolicy for CPU
     host_network: bool = False
+    unjudged: tuple[str, ...] = ()  # demands on its node that decide/rules leaves to the scheduler, in words
     scheduler: str = "default-scheduler"
     priority: int = 0
     priority_class: str = ""  # by name, where `priority` itself is not written

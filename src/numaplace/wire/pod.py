@@ -13,7 +13,7 @@ from numaplace.model.pod import Container, Pod
 from numaplace.model.request import ContainerKind
 from numaplace.wire import pod_object as obj
 from numaplace.wire.annotation import read_documents
-from numaplace.wire.pod_rules import read_rules
+from numaplace.wire.pod_rules import read_rules, read_unjudged
 from numaplace.wire.quantity import parse_quantity
 from numaplace.wire.strict import LONGEST_LABEL, convert, read_name, shown
 
@@ -48,6 +48,7 @@ def decode(thing: object, where: str, priorities: Mapping[str, int] = BUILT_IN_P
         pod_level_milli=_pod_level(spec.resources, where),
         resizable_cpu=_resizable(spec),
         host_network=bool(spec.host_network),
+        unjudged=read_unjudged(spec),
         scheduler=spec.scheduler_name or "default-scheduler",
         priority=_priority(spec, priorities, where),
         priority_class=(spec.priority_class_name or "") if spec.priority is None else "",

@@ -49,6 +49,12 @@ class ResizePolicy(Part):
     resource_name: str = ""
 
 
+class Port(Part):
+    """A port of a container."""
+
+    host_port: int | None = None
+
+
 class Container(Part):
     """One container, init or app."""
 
@@ -56,6 +62,7 @@ class Container(Part):
     resources: Resources | None = None
     restart_policy: str | None = None
     resize_policy: list[ResizePolicy] | None = None
+    ports: list[Port] | None = None
 
 
 class Expression(Part):
@@ -138,6 +145,12 @@ class Toleration(Part):
     effect: str | None = None
 
 
+class SpreadConstraint(Part):
+    """How evenly Pods are to be spread."""
+
+    when_unsatisfiable: str = ""
+
+
 class PodSpec(Part):
     """What is read of a Pod's spec."""
 
@@ -147,6 +160,7 @@ class PodSpec(Part):
     node_selector: dict[str, str] | None = None
     affinity: Affinity | None = None
     tolerations: list[Toleration] | None = None
+    topology_spread_constraints: list[SpreadConstraint] | None = None
     overhead: Quantities | None = None
     resources: Resources | None = None
     host_network: bool | None = None

@@ -47,6 +47,19 @@ def read_rules(spec: obj.PodSpec, labels: Mapping[str, str], namespace: str, whe
     )
 
 
+def read_unjudged(spec: obj.PodSpec) -> tuple[str, ...]:
+    """Hard demands that decide/rules does not judge, in words."""
+    together = (spec.affinity or obj.Affinity()).pod_affinity or obj.PodAffinity()
+    spread = any(one.when_unsatisfiable == "DoNotSchedule" for one in spec.topology_spread_constraints or ())
+    ports = any(port.host_port for one in spec.containers for port in one.ports or ())
+    demands = {
+        "required Pod affinity": bool(together.required),
+        "topology spread with DoNotSchedule": spread,
+        "host ports": ports,
+    }
+    return tuple(words for words, demanded in demands.items() if demanded)
+
+
 def read_requirement(expression: obj.Expression, legal: Iterable[Operator], where: str) -> Requirement:
     """One expression; InputError when the operator is unknown or its number of values is wrong."""
     operator = _chosen(expression.operator, tuple(legal), f"{where} on {shown(expression.key)}: operator")

@@ -54,6 +54,19 @@ WARNED = [
     ({"annotations": {"numaplace.dev/cpu-rule": "spread"}}, "numaplace.dev/cpu-rule has no effect without exclusive"),
     ({"annotations": {"numaplace.dev/allocation": "{}"}}, "the planner's own; a written one is ignored"),
     ({"annotations": {"scheduling.koordinator.sh/resource-spec": "{}"}}, "resource-spec is not read by numaplace"),
+    ({"annotations": {"numaplace.dev/gate": "on"}}, "numaplace.dev/gate has no effect with this value"),
+    ({"topologySpreadConstraints": [{"whenUnsatisfiable": "DoNotSchedule"}]}, "topology spread with DoNotSchedule is"),
+    (
+        {
+            "affinity": {
+                "podAffinity": {
+                    "requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone", "labelSelector": {}}]
+                }
+            }
+        },
+        "required Pod affinity is left to the scheduler",
+    ),
+    ({"containers": [container(ports=[{"hostPort": 80}])]}, "host ports is left to the scheduler"),
     ({"affinity": anti_affinity("zone")}, "anti-affinity by zone is left to the scheduler"),
 ]
 

@@ -30,6 +30,8 @@ def _key_warnings(pod: Pod) -> Iterator[str]:
             yield f"annotation {key} is not read by numaplace"
     if keys.ALLOCATION in pod.annotations and pod.node_name is None:
         yield f"annotation {keys.ALLOCATION} is the planner's own; a written one is ignored"
+    if pod.annotations.get(keys.GATE, "off") != "off":
+        yield f"annotation {keys.GATE} has no effect with this value; only off has a meaning"
     wishes, _ = read_wishes(pod)
     if wishes.cpu_rule is not None and not wishes.exclusive_cpus:
         yield f"annotation {keys.CPU_RULE} has no effect without exclusive CPUs ({keys.CPUSET_SCHEDULER}: required)"
@@ -38,3 +40,5 @@ def _key_warnings(pod: Pod) -> Iterator[str]:
 def _rule_warnings(pod: Pod) -> Iterator[str]:
     for topology_key in sorted({term.topology_key for term in pod.rules.anti_affinity} - {keys.HOSTNAME}):
         yield f"anti-affinity by {topology_key[:80]} is left to the scheduler; only {keys.HOSTNAME} is judged here"
+    for demand in pod.unjudged:
+        yield f"{demand} is left to the scheduler and not judged here"
