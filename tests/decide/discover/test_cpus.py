@@ -183,6 +183,12 @@ def test_cpuinfo_alone_is_a_machine(blocks: str, expected: tuple[list[str], list
     assert FindingCode.NUMA_ABSENT in codes(found)
 
 
+def test_a_list_of_more_cpus_than_a_kernel_can_have_is_not_believed() -> None:
+    found = discover(two_sockets() | {f"{CPU}/online": "0-65535"})
+    assert str(found.topology.online) == "0-7"
+    assert codes(found) == {FindingCode.FILE_BROKEN}
+
+
 def test_a_root_without_a_machine_says_so() -> None:
     found = discover({})
     assert not found.topology.online

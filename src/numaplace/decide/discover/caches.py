@@ -26,7 +26,7 @@ def assemble_llcs(reading: Reading, online: CpuSet, packages: Iterable[Package])
     """The last-level caches, by lowest CPU; none where the machine shows no cache above level 1."""
     told: dict[int, dict[int, CpuSet]] = {}
     folder_of = {}
-    for cpu in online:
+    for cpu in online & reading.cpu_folders:
         last = _last_level(reading, cpu)
         if last is not None:
             level, folder_of[cpu], shared = last

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from numaplace.decide.discover.cpuinfo import parse_cpuinfo
 from numaplace.decide.discover.partition import groups_by, groups_of, id_of, names_of
@@ -18,6 +19,7 @@ from numaplace.model.finding import FindingCode
 from numaplace.model.ids import PackageId
 from numaplace.model.topology import Die, Package
 
+MAX_CPUS = 8192  # the largest NR_CPUS of Linux
 MAX_ID = 2**31 - 2  # above it is -1 that was printed without its sign
 UNTOLD_PACKAGES = frozenset({255, 65_535})  # all bits of a byte or of two: firmware that did not know
 
@@ -48,8 +50,8 @@ def assemble_cpus(reading: Reading) -> Processors:
 
 def _online(reading: Reading, in_cpuinfo: CpuSet) -> CpuSet:
     """The online CPUs by the best source there is; notes those that are present but offline."""
-    folders = CpuSet.of(reading.numbered(CPU, "cpu"))
-    told = reading.listed(f"{CPU}/online")
+    folders = reading.cpu_folders
+    told = _plausible(reading, f"{CPU}/online")
     if told:
         online = told
     elif folders:
@@ -57,14 +59,23 @@ def _online(reading: Reading, in_cpuinfo: CpuSet) -> CpuSet:
         online = CpuSet.of(cpu for cpu in folders if reading.number(f"{CPU}/cpu{cpu}/online") != 0)
     else:
         online = in_cpuinfo or _named_anywhere(reading)
-    offline = (reading.listed(f"{CPU}/present") or folders) - online
+    online = CpuSet.of(islice(online, MAX_CPUS))
+    offline = (_plausible(reading, f"{CPU}/present") or folders) - online
     if offline and online:
         reading.doubt(FindingCode.CPU_OFFLINE, CPU, f"CPUs {offline} are present but not online")
     return online
 
 
+def _plausible(reading: Reading, path: str) -> CpuSet | None:
+    cpus = reading.listed(path)
+    if cpus is None or len(cpus) <= MAX_CPUS:
+        return cpus
+    reading.doubt(FindingCode.FILE_BROKEN, path, f"lists {len(cpus)} CPUs, more than any kernel has ({MAX_CPUS})")
+    return None
+
+
 def _named_anywhere(reading: Reading) -> CpuSet:
-    named = reading.listed(f"{CPU}/present") or reading.listed(f"{CPU}/possible")
+    named = _plausible(reading, f"{CPU}/present") or _plausible(reading, f"{CPU}/possible")
     if named:
         return named
     nodes = (f"{NODE}/node{node}" for node in reading.numbered(NODE, "node"))
@@ -74,7 +85,7 @@ def _named_anywhere(reading: Reading) -> CpuSet:
 def _told(reading: Reading, online: CpuSet, names: tuple[str, ...]) -> dict[int, CpuSet]:
     """What each online CPU says under `names`, cut to the online CPUs; a set without the CPU itself is no answer."""
     told = {}
-    for cpu in online:
+    for cpu in online & reading.cpu_folders:
         cpus = reading.cpus(f"{CPU}/cpu{cpu}/topology", names)
         if cpus is not None and cpu in cpus:
             told[cpu] = cpus & online
@@ -100,7 +111,8 @@ def _packages(reading: Reading, online: CpuSet, in_cpuinfo: Mapping[int, int | N
     if len(told) > 1 and all(len(cpus) == 1 for cpus in told.values()) and not ids:
         told = {}  # kernels without a package number list each CPU alone
     groups = _grouped(reading, told, "package")
-    groups += groups_by({cpu: id for cpu, id in ids.items() if cpu not in union(groups)})
+    silent = online - union(groups)
+    groups += groups_by({cpu: ids[cpu] for cpu in silent if cpu in ids})
     groups = _one_for_each_id(reading, groups, ids)
     homeless = online - union(groups)
     if homeless:
@@ -131,7 +143,8 @@ def _dies(reading: Reading, online: CpuSet, packages: Iterable[Package]) -> list
     for package in packages:
         mine = {cpu: told[cpu] & package.cpus for cpu in package.cpus if cpu in ids and cpu in told}
         groups = _grouped(reading, mine, "die")
-        groups += groups_by({cpu: ids[cpu] for cpu in package.cpus if cpu in ids and cpu not in union(groups)})
+        silent = package.cpus - union(groups)
+        groups += groups_by({cpu: ids[cpu] for cpu in silent if cpu in ids})
         dies += [Die(name, package.id, group) for name, group in zip(names_of(groups, ids), groups, strict=True)]
     return sorted(dies, key=lambda die: (die.package, die.id))
 
@@ -152,7 +165,7 @@ def _cores(
 def _numbers(reading: Reading, online: CpuSet, name: str) -> dict[int, int]:
     """The number under `topology/` for each CPU that has one; one below 0 or absurd is not told."""
     numbers = {}
-    for cpu in online:
+    for cpu in online & reading.cpu_folders:
         number = reading.number(f"{CPU}/cpu{cpu}/topology/{name}")
         if number is not None and 0 <= number <= MAX_ID:
             numbers[cpu] = number

@@ -50,8 +50,8 @@ class _Draft:
     def take(self, line: str) -> None:
         """Add one line; InputError where it says nothing known."""
         kind, name, word, value = (line.split(maxsplit=3) + [""] * 4)[:4]
-        if not value:
-            raise InputError("line", found=repr(line[:60]), wanted="four words: kind, device, field, value")
+        if not value or not line.isprintable():
+            raise InputError("line", found=repr(line[:60]), wanted="four printable words: kind, device, field, value")
         match kind, word:
             case "gpu", "uuid":
                 self.uuids[parse_pci_address(name)] = GpuUuid(value)
@@ -97,8 +97,8 @@ class _Draft:
 def parse_facts(text: str, where: str) -> tuple[Facts, list[Finding]]:
     """Read a facts file; a line that says nothing known becomes a finding and is left out."""
     draft, findings = _Draft(), []
-    for number, raw in enumerate(text.splitlines(), 1):
-        line = raw.strip()
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = raw.strip().replace("\t", " ")
         if not line or line.startswith("#"):
             continue
         try:

@@ -37,7 +37,7 @@ def _by_pmu(reading: Reading, online: CpuSet) -> list[CoreKind]:
 
 def _by_cpu(reading: Reading, online: CpuSet) -> tuple[list[CoreKind], list[CoreKind]]:
     parts, capacities = {}, {}
-    for cpu in online:
+    for cpu in online & reading.cpu_folders:
         midr = reading.hexadecimal(f"{CPU}/cpu{cpu}/regs/identification/midr_el1")
         if midr is not None:
             parts[cpu] = midr & _PART_MASK

@@ -47,7 +47,7 @@ def _card(reading: Reading, folder: str) -> NvidiaCard:
     minor = told.get("Device Minor", "")
     return NvidiaCard(
         uuid=GpuUuid(uuid) if _UUID.fullmatch(uuid) else None,  # GPU-????????-… until the card was first used
-        model=told.get("Model", ""),
+        model="".join(filter(str.isprintable, told.get("Model", ""))),
         memory_numa=_memory_numa(_fields(reading.text(f"{folder}/numa_status"))),
         mig=bool(minor.isdigit() and reading.numbered(f"{NVIDIA}/capabilities/gpu{minor}/mig", "gi")),
         excluded="Yes" in (told.get("GPU Excluded"), told.get("Blacklisted")),

@@ -150,7 +150,7 @@ def doubt_numa(reading: Reading, function: Function, numas: Sequence[Numa], *, o
     if function.dangling is not None:
         text = f"numa_node names NUMA domain {function.dangling}, which does not exist"
         reading.doubt(FindingCode.NUMA_CONFLICT, where, text)
-    if overridden or device.class_code == 0:
+    if overridden:
         return
     if function.told is None:
         doubt_unknown(reading, where, device.numa, numas)

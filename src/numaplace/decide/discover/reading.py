@@ -10,8 +10,9 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from numaplace.decide.discover.sources import CPU
 from numaplace.decide.discover.tree import Tree
-from numaplace.model.cpuset import CpuSet
+from numaplace.model.cpuset import MAX_CPU_ID, CpuSet
 from numaplace.model.errors import InputError
 from numaplace.model.finding import Finding, FindingCode
 
@@ -27,6 +28,8 @@ class Reading:
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         self._findings: list[Finding] = []
+        # The CPUs with a folder: a list may name any number of others, about which nothing can be asked.
+        self.cpu_folders = CpuSet.of(cpu for cpu in self.numbered(CPU, "cpu") if cpu <= MAX_CPU_ID)
         self._known: dict[tuple[str, bool], CpuSet | None] = {}
         for path, reason in sorted(tree.faults.items()):
             self.doubt(FindingCode.FILE_BROKEN, path, f"cannot be read: {reason}")
