@@ -136,19 +136,17 @@ def _packing(rows: Rows, ask: Ask, which: Ints, *, spread: bool) -> Floats:
 
 def _best_fragmentation(rows: Rows, ask: Ask, which: Ints, width: Ints) -> Floats:
     """The fragmentation part at best: exact in one numa, for several by the GPUs left in the node."""
-    before = rows.places[which]
+    before, empty = rows.places[which], rows.empty_places[which]
     left = np.maximum(rows.gpus[which] - ask.gpus, 0)
-    wide = np.minimum(1.0, sum(left // size for size in GPU_SIZES) / np.maximum(before, 1))
-    cards, usable = rows.cards[which], np.maximum(rows.usable[which], 1)
+    wide = np.maximum(before - sum(left // size for size in GPU_SIZES), 0)
+    ratio = rows.cpus_per_gpu[which]
 
     def places(gpus: Ints, cpus: Ints) -> Ints:
-        served = np.minimum(gpus, np.maximum(cpus, 0) * cards // usable)
+        served = np.where(ratio > 0, np.minimum(gpus, np.maximum(cpus, 0) // np.maximum(ratio, 1)), gpus)
         return np.asarray(sum(served // size for size in GPU_SIZES), np.int64)
 
     gpus, cpus = rows.unit_gpus[:, which], rows.unit_cpus[:, which]
-    lost = places(gpus, cpus) - places(gpus - ask.gpus, cpus - ask.cpus)
     able = (gpus >= ask.gpus) & (cpus >= ask.cpus)
-    least_lost = np.where(able, lost, before).min(0)
-    narrow = (before - least_lost) / np.maximum(before, 1)
-    exact_one = (width == 1) & rows.by_numa[which]
-    return np.where(before > 0, np.where(exact_one, narrow, wide), 1.0)
+    narrow = np.where(able, places(gpus, cpus) - places(gpus - ask.gpus, cpus - ask.cpus), before).min(0)
+    lost = np.where((width == 1) & rows.by_numa[which], narrow, wide)
+    return np.where(empty > 0, (empty - lost) / np.maximum(empty, 1), 1.0)

@@ -5,11 +5,13 @@ node won. The defaults of the weights are in `model/settings.py`.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from numaplace.decide.place.ask import Ask
-from numaplace.decide.place.choose import Choice
-from numaplace.decide.place.room import Room
+from numaplace.decide.place.choose import Choice, homed
+from numaplace.decide.place.room import Room, empty_room
 from numaplace.model.cpuset import CpuSet
+from numaplace.model.layout import Layout
 from numaplace.model.proximity import Level
 from numaplace.model.settings import Settings
 
@@ -101,11 +103,12 @@ def _packing(room: Room, ask: Ask, *, spread: bool) -> tuple[float, str]:
 
 
 def _fragmentation(room: Room, ask: Ask, choice: Choice) -> tuple[float, str]:
-    before = aligned_places(room, {}, 0)
-    if not before:
-        return 1.0, "no single-numa GPU placement was left before"
+    empty = empty_places(room.layout)
+    if not empty:
+        return 1.0, "the node has no single-numa GPU placements to lose"
     after = aligned_places(room, _taken_cpus(room, ask, choice), sum(1 << g for g in choice.devices.gpus))
-    return after / before, f"{before - after} of {before} single-numa GPU placements lost"
+    lost = aligned_places(room, {}, 0) - after
+    return (empty - lost) / empty, f"{lost} of the node's {empty} single-numa GPU placements lost"
 
 
 def _taken_cpus(room: Room, ask: Ask, choice: Choice) -> dict[int, int]:
@@ -116,15 +119,26 @@ def _taken_cpus(room: Room, ask: Ask, choice: Choice) -> dict[int, int]:
     return {i: -(-ask.cpus * known.count(i) // len(known)) for i in members}
 
 
+@lru_cache(maxsize=1 << 12)
+def empty_places(layout: Layout) -> int:
+    """`aligned_places` of the node when it is empty."""
+    return aligned_places(empty_room(layout), {}, 0)
+
+
 def aligned_places(room: Room, taken_cpus: dict[int, int], taken_gpus: int) -> int:
     """How many Pods of 1, 2, 4 and 8 GPUs with CPUs in proportion fit one numa each, summed over sizes and numas."""
-    layout = room.layout
-    gpus = len(layout.gpu_home)
-    usable = sum(bits.bit_count() for bits in layout.cpus)
-    places = 0
+    layout, cpus_a_gpu = room.layout, cpus_per_gpu(room.layout)
+    free_gpus, places = room.gpus & ~taken_gpus, 0
     for i, give in enumerate(room.gives):
-        free = sum(1 for g, home in enumerate(layout.gpu_home) if home == i and (room.gpus & ~taken_gpus) >> g & 1)
+        free = (free_gpus & homed(layout.gpu_home, (i,))).bit_count()
         cpus = max(0, give - taken_cpus.get(i, 0))
-        served = min(free, cpus * gpus // usable) if usable else 0
+        served = min(free, cpus // cpus_a_gpu) if cpus_a_gpu else free
         places += sum(served // size for size in GPU_SIZES)
     return places
+
+
+@lru_cache(maxsize=1 << 12)
+def cpus_per_gpu(layout: Layout) -> int:
+    """The CPUs in proportion to one GPU, rounded down so that reserved CPUs do not cost a numa a whole GPU."""
+    usable = sum(bits.bit_count() for bits in layout.cpus)
+    return usable // len(layout.gpu_home) if layout.gpu_home else 0

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numaplace.decide.place.choose import homed
-from numaplace.decide.place.rank import aligned_places
+from numaplace.decide.place.rank import aligned_places, cpus_per_gpu, empty_places
 from numaplace.decide.place.room import Room, room_of
 from numaplace.model.cluster import NodeState
 from numaplace.model.cpuset import CpuSet
@@ -35,7 +35,9 @@ class Rows:
         self.units = np.zeros(count, np.int64)
         self.layout = np.full(count, -1, np.int64)  # -1: no topology
         self.gpus, self.hcas, self.shared_hcas = (np.zeros(count, np.int64) for _ in range(3))  # free; healthy
-        self.pool_milli, self.pool_cpus, self.places = (np.zeros(count, np.int64) for _ in range(3))
+        self.pool_milli, self.pool_cpus = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        self.places, self.empty_places = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        self.cpus_per_gpu = np.zeros(count, np.int64)
         self.cards, self.usable = np.zeros(count, np.int64), np.zeros(count, np.int64)
         self.by_numa = np.zeros(count, bool)  # whether the node aligns to numas, not packages
         self.repels = np.zeros(count, bool)  # whether any Pod there minds others (Pod anti-affinity)
@@ -78,7 +80,8 @@ class Rows:
         self.gpus[i], self.hcas[i] = room.gpus.bit_count(), room.hcas.bit_count()
         self.shared_hcas[i] = room.healthy_hcas.bit_count()
         self.pool_milli[i], self.pool_cpus[i] = room.pool_milli, room.pool_cpus
-        self.places[i] = aligned_places(room, {}, 0)
+        self.places[i], self.empty_places[i] = aligned_places(room, {}, 0), empty_places(layout)
+        self.cpus_per_gpu[i] = cpus_per_gpu(layout)
         self.cards[i] = len(layout.gpu_home)
         self.usable[i] = sum(bits.bit_count() for bits in layout.cpus)
         self.by_numa[i] = len(layout.units) == len(layout.numas)
