@@ -55,20 +55,26 @@ class _NodeStatus(Part):
     allocatable: Quantities | None = None
 
 
-class _Node(Part):
+class NodeObject(Part):
+    """A Node."""
+
     metadata: Metadata
     spec: _NodeSpec = msgspec.field(default_factory=_NodeSpec)
     status: _NodeStatus = msgspec.field(default_factory=_NodeStatus)
 
 
-class _Attribute(Part):
+class Attribute(Part):
+    """A named text of a report."""
+
     name: str
     value: str
 
 
-class _Report(Part):
+class ReportObject(Part):
+    """A NodeResourceTopology."""
+
     metadata: Metadata
-    attributes: list[_Attribute] | None = None
+    attributes: list[Attribute] | None = None
 
 
 def decode_nodes(text: str, where: str) -> NodeDump:
@@ -78,7 +84,7 @@ def decode_nodes(text: str, where: str) -> NodeDump:
     one too. A node without a report, or whose report is not ours, has a `problem`.
     """
     rules: dict[str, NodeRules] = {}
-    reports: dict[str, _Report] = {}
+    reports: dict[str, ReportObject] = {}
     skipped: dict[str, int] = {}
     for number, document in enumerate(load_documents(text, where), start=1):
         for thing, at in _items(document, f"{where}: document {number}"):
@@ -87,7 +93,7 @@ def decode_nodes(text: str, where: str) -> NodeDump:
                 node = decode_node(thing, at)
                 _once(rules, node.name, node, at)
             elif kind == "NodeResourceTopology":
-                report = convert(thing, _Report, at)
+                report = convert(thing, ReportObject, at)
                 _once(reports, _name(report.metadata, at), report, at)
             else:
                 skipped[kind] = skipped.get(kind, 0) + 1
@@ -97,7 +103,11 @@ def decode_nodes(text: str, where: str) -> NodeDump:
 
 def decode_node(thing: object, where: str) -> NodeRules:
     """What a Node object shows to the rules; InputError names the field inside `where`."""
-    node = convert(thing, _Node, where)
+    return node_of(convert(thing, NodeObject, where), where)
+
+
+def node_of(node: NodeObject, where: str) -> NodeRules:
+    """The same for an object that is typed already, as watches deliver them."""
     offered = node.status.allocatable
     amounts = None
     if offered is not None:
@@ -150,7 +160,7 @@ def _amounts(milli: Mapping[str, int]) -> Amounts:
     return Amounts(milli.get("cpu", 0), milli.get("memory", 0) // 1000, others)
 
 
-def _joined(name: str, rules: NodeRules | None, report: _Report | None) -> DumpedNode:
+def _joined(name: str, rules: NodeRules | None, report: ReportObject | None) -> DumpedNode:
     attributes = {one.name: one.value for one in (report.attributes or ())} if report else {}
     problems = []
     if rules is None:

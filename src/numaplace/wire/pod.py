@@ -29,7 +29,11 @@ def decode(thing: object, where: str, priorities: Mapping[str, int] = BUILT_IN_P
     of namespace and name. `priorities` are the known priority classes; an unknown
     class counts as 0 (the API server would not let such a Pod in).
     """
-    pod = convert(thing, obj.PodObject, where)
+    return pod_of(convert(thing, obj.PodObject, where), where, priorities)
+
+
+def pod_of(pod: obj.PodObject, where: str, priorities: Mapping[str, int] = BUILT_IN_PRIORITIES) -> Pod:
+    """The same for an object that is typed already, as watches deliver them."""
     meta, spec = pod.metadata, pod.spec
     if not meta.name:
         raise InputError(f"{where}: metadata.name", found="nothing", wanted="the name of the Pod")

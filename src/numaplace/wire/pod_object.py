@@ -33,6 +33,8 @@ class Metadata(Part):
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
     creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    resource_version: str | None = None
     owner_references: list[OwnerReference] | None = None
 
 
@@ -151,6 +153,12 @@ class SpreadConstraint(Part):
     when_unsatisfiable: str = ""
 
 
+class SchedulingGate(Part):
+    """What keeps a Pod from the scheduler."""
+
+    name: str
+
+
 class PodSpec(Part):
     """What is read of a Pod's spec."""
 
@@ -167,12 +175,24 @@ class PodSpec(Part):
     scheduler_name: str | None = None
     priority: int | None = None
     priority_class_name: str | None = None
+    scheduling_gates: list[SchedulingGate] | None = None
+
+
+class Condition(Part):
+    """One condition of a Pod."""
+
+    type: str
+    status: str
+    reason: str | None = None
+    message: str | None = None
 
 
 class PodStatus(Part):
     """What is read of a Pod's status."""
 
     phase: str | None = None
+    nominated_node_name: str | None = None
+    conditions: list[Condition] | None = None
 
 
 class PodObject(Part):
