@@ -12,7 +12,7 @@ MAX_DEVICES = 8
 @st.composite
 def numa_shapes(draw: st.DrawFn, threads: int) -> NumaShape:
     """One numa of 1..4 cores; now and then some have one thread only."""
-    cores = draw(st.integers(1, 4))
+    cores = draw(st.sampled_from([4, 3, 2, 1]))
     pages = draw(st.sampled_from([0, 0, 1, 2, 4]))
     odd = threads > 1 and draw(st.integers(0, 9)) == 9
     return NumaShape(
@@ -60,7 +60,8 @@ def distances(draw: st.DrawFn, numas: int) -> dict[tuple[int, int], int]:
 def shapes(draw: st.DrawFn, max_numas: int = 4, max_devices: int = MAX_DEVICES) -> Shape:
     """A machine of up to four placeable numas, eight GPUs and eight HCAs."""
     threads = draw(st.sampled_from([2, 1]))
-    numas = draw(st.lists(numa_shapes(threads), min_size=1, max_size=max_numas))
+    least_numas = draw(st.sampled_from([1, 2, 3]))
+    numas = draw(st.lists(numa_shapes(threads), min_size=min(least_numas, max_numas), max_size=max_numas))
     package_size = draw(st.integers(1, max(1, len(numas))))
     numas = [replace(numa, package=index // package_size) for index, numa in enumerate(numas)]
     if draw(st.integers(0, 9)) == 9:  # a domain of memory alone

@@ -18,8 +18,9 @@ from numaplace.model.request import (
     Policy,
 )
 from tests.oracle.described import GIB, PAGE
+from tests.properties.books import Scene, scenes
 
-CPUS = st.sampled_from([1, 2, 2, 3, 4, 4, 6, 8, 12])
+CPUS = st.sampled_from([1, 2, 2, 3, 4, 4, 5, 6, 8, 9, 12])
 GPUS = st.sampled_from([0, 0, 0, 1, 1, 2, 2, 3, 4, 4, 8, 16])
 HCAS = st.sampled_from([0, 0, 0, 0, 1, 1, 2, 4])
 SMALL = st.sampled_from([0, 0, 0, 1, 2])
@@ -87,6 +88,19 @@ def pod_requests(
         memory_bytes=memory * GIB + (memory > 0) * draw(st.sampled_from([0, 1])),
         hugepages=(Hugepages(PAGE, pages),) if pages else (),
     )
+
+
+def asked_of(scene: Scene) -> st.SearchStrategy[PodRequest]:
+    """A Pod for this node: hardly more devices than it has, so that refusals have reasons of every kind."""
+    gpus, hcas = len(scene.shape.gpus), len(scene.shape.hcas)
+    return pod_requests(most_gpus=min(8, gpus + gpus // 4), most_hcas=min(4, hcas + hcas // 4))
+
+
+@st.composite
+def occasions(draw: st.DrawFn) -> tuple[Scene, PodRequest]:
+    """A node and a Pod that may well fit there."""
+    scene = draw(scenes())
+    return scene, draw(asked_of(scene))
 
 
 def renamed(request: PodRequest, uid: str) -> PodRequest:

@@ -14,7 +14,7 @@ from tests.oracle.world import world_of
 from tests.properties.books import Scene, scenes
 from tests.properties.effort import examples
 from tests.properties.machines import servers
-from tests.properties.pods import pod_requests, renamed
+from tests.properties.pods import occasions, pod_requests, renamed
 
 
 def check(node: NodeState, request: PodRequest) -> NodeState:
@@ -38,14 +38,15 @@ def check(node: NodeState, request: PodRequest) -> NodeState:
     return node.holding(Holder(request, answer.allocation))
 
 
-@given(scenes(), pod_requests())
-@settings(max_examples=examples(150))
-def test_one_pod_on_a_node_in_any_state(scene: Scene, request: PodRequest) -> None:
+@given(occasions())
+@settings(max_examples=examples(250))
+def test_one_pod_on_a_node_in_any_state(occasion: tuple[Scene, PodRequest]) -> None:
+    scene, request = occasion
     check(scene.node(), request)
 
 
 @given(scenes(most_holders=1), st.lists(pod_requests(most_gpus=3, most_hcas=2), min_size=2, max_size=6))
-@settings(max_examples=examples(50))
+@settings(max_examples=examples(80))
 def test_pods_one_after_the_other(scene: Scene, requests: list[PodRequest]) -> None:
     node = scene.node()
     for index, request in enumerate(requests):
@@ -59,6 +60,6 @@ def test_a_regular_server_of_sixteen_gpus(scene: Scene, request: PodRequest) -> 
 
 
 @given(scenes(servers(), most_holders=3), pod_requests(most_gpus=4, most_hcas=4, hcas_exclusive=True))
-@settings(max_examples=examples(10))
+@settings(max_examples=examples(20))
 def test_a_regular_server_of_sixteen_hcas(scene: Scene, request: PodRequest) -> None:
     check(scene.node(), request)
