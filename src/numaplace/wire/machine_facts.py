@@ -27,10 +27,10 @@ _PATH = re.compile(r"(?:sys|proc|etc/numaplace)(?:/[A-Za-z0-9_.:@,+-]{1,100}){1,
 _NOTHING = Topology(online=CpuSet(), numas=())
 
 
-def parse_facts(thing: object, like: Callable[[str], Description], where: str) -> Description:
+def parse_facts(thing: object, like: Callable[[str, str], Description], where: str) -> Description:
     """Read a mapping of facts; `like` reads the machine they start from. InputError names the field."""
     fields = convert(thing, MachineFields, where)
-    base = Description(_NOTHING) if fields.like is None else like(fields.like)
+    base = Description(_NOTHING) if fields.like is None else like(fields.like, f"{where}: like")
     numas, packages = described_domains(fields, base.claimed, where)
     if fields.like is None:
         machine = _new_machine(numas, packages, fields.smt, where)

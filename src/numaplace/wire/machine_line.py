@@ -13,6 +13,8 @@ from numaplace.decide.discover.describe_shape import CPUS_A_NUMA, Numbering, Sha
 from numaplace.model.errors import InputError
 from numaplace.model.proximity import Level
 from numaplace.model.topology import HugepagePool
+from numaplace.wire.machine_known import KNOWN
+from numaplace.wire.strict import shown
 
 UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 NVSWITCH_LINKS = 18  # NVLinks of one H100, all of which reach every other GPU through the switches
@@ -60,7 +62,7 @@ def parse_size(text: str, where: str) -> int:
     """Bytes in a size such as 512GiB; InputError otherwise."""
     match = re.fullmatch(_SIZE, text.strip())
     if match is None:
-        raise InputError(where, found=repr(text[:40]), wanted=f"a number and one of {', '.join(UNITS)}, like 512GiB")
+        raise InputError(where, found=shown(text), wanted=f"a number and one of {', '.join(UNITS)}, like 512GiB")
     return int(match[1]) * UNITS[match[2]]
 
 
@@ -74,7 +76,7 @@ def _row_of(word: str, where: str) -> tuple[Word, "re.Match[str]"]:
         match = re.fullmatch(row.pattern, word)
         if match is not None:
             return row, match
-    raise InputError(where, found=repr(word[:40]), wanted=f"one of {examples()}, or the name of a known machine alone")
+    raise InputError(where, found=shown(word), wanted=f"one of {examples()}, or alone {' '.join(KNOWN)}")
 
 
 def _refuse_too_many(shape: Shape, word: str, where: str) -> None:

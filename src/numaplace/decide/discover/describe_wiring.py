@@ -7,6 +7,15 @@ equal descriptions become equal machines.
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 
+from numaplace.decide.discover.accelerators import (
+    ACCELERATOR,
+    CLASSES_OF_VENDOR,
+    COPROCESSOR,
+    OTHER_DISPLAY,
+    OTHER_VENDORS,
+    THREE_D,
+    is_accelerator,
+)
 from numaplace.decide.discover.describe_cards import (
     Card,
     GpuCard,
@@ -21,9 +30,9 @@ from numaplace.model.errors import InputError
 from numaplace.model.ids import GpuUuid, HcaName, NumaId, PciAddress
 from numaplace.model.topology import Topology
 
-BRIDGE_CLASS, NETWORK_CLASS, INFINIBAND_CLASS, ACCELERATOR_CLASS = 0x060400, 0x020000, 0x020700, 0x120000
-GPU_CLASSES = {"10de": 0x030200, "1002": 0x038000}  # what data-centre cards of NVIDIA and AMD say they are
-DRIVERS = {"10de": "nvidia", "1002": "amdgpu", "15b3": "mlx5_core", "1d0f": "efa", "8086": "ice"}
+BRIDGE_CLASS, NETWORK_CLASS, INFINIBAND_CLASS = 0x060400, 0x020000, 0x020700
+GPU_CLASSES = (OTHER_DISPLAY, THREE_D, ACCELERATOR, COPROCESSOR)  # of these, the first that the vendor uses
+DRIVERS = {"10de": "nvidia", "1002": "amdgpu", "15b3": "mlx5_core", "1d0f": "efa"}
 DEVICES = {"10de": "2330", "1002": "74a1", "15b3": "1021", "1d0f": "efa2", "8086": "1592"}  # a usual card of each
 NAME_STEMS = {"15b3": "mlx5_", "1d0f": "efa_"}
 
@@ -84,7 +93,8 @@ class Wiring:
         address, vendor = card.address or free, card.vendor
         code = NETWORK_CLASS
         if isinstance(card, GpuCard):
-            code = GPU_CLASSES.get(vendor, ACCELERATOR_CLASS)
+            used = CLASSES_OF_VENDOR.get(vendor, OTHER_VENDORS)
+            code = next(one for one in GPU_CLASSES if one in used) << 8
             uuid = card.uuid or _uuid_of(address) if vendor == "10de" else card.uuid
             self.gpus.append(Gpu(address, numa, vendor, uuid, card.model, path, card.memory_numa, card.mig, card.fault))
         elif isinstance(card, HcaCard):
@@ -93,9 +103,11 @@ class Wiring:
             for device in card.devices:
                 name = device.name or self._name(vendor)
                 self.hcas.append(Hca(name, address, numa, device.ports, vendor, path, card.fault))
-        self.pci.append(
-            PciDevice(address, code, vendor, DEVICES.get(vendor, "0001"), numa, path, DRIVERS.get(vendor, ""))
-        )
+        device_id, driver = DEVICES.get(vendor, "0001"), DRIVERS.get(vendor, "")
+        function = PciDevice(address, code, vendor, device_id, numa, path, driver)
+        if isinstance(card, GpuCard) and not is_accelerator(function):
+            raise InputError(f"GPU {address}", found=f"vendor {vendor}", wanted="one whose functions there are GPUs")
+        self.pci.append(function)
 
     def _name(self, vendor: str) -> HcaName:
         """The next name of this vendor's kind that the description does not use itself."""

@@ -39,6 +39,8 @@ def memory_text(numa: Numa) -> str:
     """How much memory a domain has, and how much of it is free where that is told."""
     if numa.memory_bytes is None:
         return "memory unknown"
+    if not numa.memory_bytes:
+        return "no memory"
     free = "" if numa.free_bytes in (None, numa.memory_bytes) else f" ({bytes_text(numa.free_bytes or 0)} free)"
     return bytes_text(numa.memory_bytes) + free
 
@@ -106,5 +108,10 @@ def links_text(topology: Topology) -> str:
     if not counts:
         return ""
     if len(counts) == 1 and len(topology.nvlinks) == pairs:
-        return f"NVLink: every two GPUs have {counted(counts.pop(), 'link')}"
-    return f"NVLink: {len(topology.nvlinks)} of {pairs} pairs of GPUs have links, see -o matrix"
+        return f"{links_name(topology)}: every two GPUs have {counted(counts.pop(), 'link')}"
+    return f"{links_name(topology)}: {len(topology.nvlinks)} of {pairs} pairs of GPUs have links, see -o matrix"
+
+
+def links_name(topology: Topology) -> str:
+    """What the maker of the GPUs calls the links between them."""
+    return "xGMI" if {gpu.vendor for gpu in topology.gpus} == {"1002"} else "NVLink"

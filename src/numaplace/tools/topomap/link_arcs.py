@@ -1,7 +1,7 @@
 """NVLinks: one line of words where all GPUs are linked alike, else arcs between dots."""
 
 from numaplace.model.topology import Topology
-from numaplace.tools.show.words import links_text
+from numaplace.tools.show.words import links_name, links_text
 from numaplace.tools.topomap.blocks import EMPTY, Block, number, stacked, text
 
 STEP, DOT = 56.0, 5.0
@@ -15,7 +15,7 @@ def link_arcs(topology: Topology) -> Block:
     pairs = len(topology.gpus) * (len(topology.gpus) - 1) // 2
     if len(topology.nvlinks) == pairs and len({link.count for link in topology.nvlinks}) == 1:
         return text(links_text(topology), "soft")
-    return stacked([text("NVLink, a thicker arc is more links", "small soft"), _arcs(topology)], 2)
+    return stacked([text(f"{links_name(topology)}, a thicker arc is more links", "small soft"), _arcs(topology)], 2)
 
 
 def _arcs(topology: Topology) -> Block:
