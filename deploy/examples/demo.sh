@@ -21,7 +21,7 @@ chapter "2. Four manifests on four described servers (numaplace simulate)"
 numaplace simulate "${nodes[@]}" "${pods[@]}"
 
 chapter "3. Why a Pod that wants 4 GPUs and 120 CPUs in one NUMA node gets no place (numaplace explain)"
-numaplace explain "$here/too-wide.yaml" "${nodes[@]}" "${pods[@]}" --node lingjun-1
+numaplace explain "$here/too-wide.yaml" "${nodes[@]}" "${pods[@]}" --node lingjun-2
 
 chapter "4. The same as a picture"
 numaplace simulate "${nodes[@]}" "${pods[@]}" --pods "$here/too-wide.yaml" --against none -o html --to "$page"

@@ -12,6 +12,8 @@ from importlib.resources import files
 import msgspec
 
 from numaplace.tools.topomap.cluster_map import MapNode, map_json
+from numaplace.tools.topomap.colours import STYLE
+from numaplace.tools.topomap.wirings import wirings
 
 MOST_ROWS = 20_000  # of the table of Pods; the map still has all of them
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'"
@@ -59,13 +61,18 @@ def _lines(page: Page) -> Iterator[str]:
     yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield f"<title>{escape(page.title)}</title>"
-    yield f"<style>\n{_asset('page.css')}</style>\n</head>\n<body>"
+    yield f"<style>\n{_asset('page.css')}{STYLE}\n</style>\n</head>\n<body>"
     yield f"<header><h1>{escape(page.title)}</h1><p>{escape(page.summary)}</p></header>\n<main>"
     yield '<section class="tiles" aria-label="Totals">'
     yield from (f"<div><b>{escape(tile.value)}</b><span>{escape(tile.label)}</span></div>" for tile in page.tiles)
     yield "</section>"
     yield from _map()
     yield from _table(page.pods, id="pods")
+    machines = list(wirings(page.nodes))
+    if machines:
+        yield '<section class="machines"><h2>How the machines are wired</h2>'
+        yield from machines
+        yield "</section>"
     for table in page.tables:
         yield from _table(table)
     if page.notes:
