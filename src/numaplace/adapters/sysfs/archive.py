@@ -41,7 +41,7 @@ class Archive(Root):
         if not isinstance(found, Member) or found.kind is not Kind.FILE:
             raise OSError(errno.EINVAL, "is no regular file")
         if found.content is None or len(found.content) > limit:
-            raise OSError(errno.EFBIG, f"longer than {limit} bytes")
+            raise OSError(errno.EFBIG, f"longer than {limit} bytes, or under a name that is not kept")
         return found.content
 
     def target(self, path: str) -> str:

@@ -16,18 +16,17 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from numaplace.adapters.sysfs.archive import Archive, Folder, Member, find
+from numaplace.adapters.sysfs.bounds import DEFAULT_BOUNDS, MIB, Bounds
 from numaplace.adapters.sysfs.port import Kind
 from numaplace.decide.discover.sources import CPUINFO, MAX_CPUINFO_BYTES, MAX_FILE_BYTES
 from numaplace.model.errors import InputError
 
-MAX_MEMBERS = 500_000
-MAX_UNPACKED_BYTES = 512 * 1_048_576
-MAX_KEPT_BYTES = 128 * 1_048_576
 MAX_HEADER_BYTES = 65_536  # of a member's long name or extended header
-MAX_DEPTH = 40
-XZ_MEMORY_BYTES = 256 * 1_048_576
+MAX_PADDING_BYTES = 4 * MIB  # zeros behind the end; tar pads to a record, which may be large
+XZ_MEMORY_BYTES = 256 * MIB
 
 _CPUINFO_NAME = CPUINFO.rpartition("/")[2]
+_CHUNK_BYTES = 65_536
 _HEADERS = frozenset(
     {tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK}
 )
@@ -49,7 +48,9 @@ class _Stream(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
-def open_archive(path: Path, wanted: Collection[str]) -> tuple[Archive, dict[str, str]]:
+def open_archive(
+    path: Path, wanted: Collection[str], bounds: Bounds = DEFAULT_BOUNDS
+) -> tuple[Archive, dict[str, str]]:
     """The archive with the content of files that have a wanted name, and what is wrong with it.
 
     An archive that breaks off is read as far as it goes, with a fault. InputError if no
@@ -59,7 +60,7 @@ def open_archive(path: Path, wanted: Collection[str]) -> tuple[Archive, dict[str
     faults = {}
     with path.open("rb") as file:
         try:
-            _fill(top, _Bounded(_unpacked(file)), wanted)
+            _fill(top, _Bounded(_unpacked(file), bounds.unpacked_bytes), wanted, bounds)
         except _BROKEN as error:
             if not top:
                 reason = str(error) or "bytes that end early"
@@ -92,7 +93,7 @@ class _Xz:
 
     def read(self, size: int, /) -> bytes:
         while not self._decompressor.eof:
-            packed = self._file.read(65_536) if self._decompressor.needs_input else b""
+            packed = self._file.read(_CHUNK_BYTES) if self._decompressor.needs_input else b""
             if not packed and self._decompressor.needs_input:
                 raise EOFError("the xz stream ends early")
             if unpacked := self._decompressor.decompress(packed, size):
@@ -103,14 +104,16 @@ class _Xz:
 class _Bounded:
     """A stream that refuses to go on for ever."""
 
-    def __init__(self, stream: _Stream) -> None:
-        self._stream, self._left = stream, MAX_UNPACKED_BYTES
+    def __init__(self, stream: _Stream, bound: int) -> None:
+        self._stream, self._bound, self._left = stream, bound, bound
+        self.tail = b""  # the last block that was read
 
     def read(self, size: int, /) -> bytes:
         piece = self._stream.read(size)
         self._left -= len(piece)
         if self._left < 0:
-            raise tarfile.ReadError(f"more than {MAX_UNPACKED_BYTES} bytes")
+            raise tarfile.ReadError(f"more than {self._bound} bytes")
+        self.tail = (self.tail + piece)[-tarfile.BLOCKSIZE :]
         return piece
 
 
@@ -125,27 +128,25 @@ class _Header(tarfile.TarInfo):
         return header
 
 
-def _fill(top: Folder, stream: _Bounded, wanted: Collection[str]) -> None:
-    kept = 0
+def _fill(top: Folder, stream: _Bounded, wanted: Collection[str], bounds: Bounds) -> None:
+    count = kept = 0
     with tarfile.open(fileobj=stream, mode="r|", tarinfo=_Header) as tar:  # type: ignore[call-overload]
-        for count in range(MAX_MEMBERS + 1):
-            member = tar.next()
-            if member is None:
-                break
+        while (member := tar.next()) is not None:
             tar.members.clear()  # its list of all headers would outweigh what is kept
-            if count == MAX_MEMBERS:
-                raise tarfile.ReadError(f"more than {MAX_MEMBERS} members")
             parts = [part for part in member.name.split("/") if part not in ("", ".")]
-            if ".." in parts or not 0 < len(parts) <= MAX_DEPTH:
+            if ".." in parts or not 0 < len(parts) <= bounds.depth:
                 continue
             thing = _thing(tar, member, top, wanted)
-            kept += len(thing.content or b"") if thing else 0
-            if kept > MAX_KEPT_BYTES:
-                raise tarfile.ReadError(f"more than {MAX_KEPT_BYTES} bytes in wanted files")
             _put(top, parts, thing)
-    while rest := stream.read(65_536):
-        if rest.strip(b"\0"):
+            count += 1
+            kept += len(thing.content or b"") if thing else 0
+            if count > bounds.members or kept > bounds.kept_bytes or member.size > bounds.unpacked_bytes:
+                raise tarfile.ReadError(f"{count} members and {kept} wanted bytes are too much")
+    for _ in range(MAX_PADDING_BYTES // _CHUNK_BYTES):
+        if stream.read(_CHUNK_BYTES).strip(b"\0"):
             raise tarfile.ReadError("there is more behind its end")
+    if stream.tail.strip(b"\0"):  # tarfile takes half a header for the end
+        raise tarfile.ReadError("it has no end")
 
 
 def _thing(tar: tarfile.TarFile, member: tarfile.TarInfo, top: Folder, wanted: Collection[str]) -> Member | None:

@@ -10,15 +10,13 @@ import errno
 from collections import deque
 from collections.abc import Mapping
 
+from numaplace.adapters.sysfs.bounds import DEFAULT_BOUNDS, Bounds
 from numaplace.adapters.sysfs.patterns import Branch
 from numaplace.adapters.sysfs.port import Kind, Root
 from numaplace.decide.discover.sources import max_bytes
 from numaplace.decide.discover.tree import Tree
 
 MAX_HOPS = 40  # as the kernel: more links on one path are a circle
-MAX_NAMES = 2_000_000  # over all folders; a machine of 4096 CPUs has about 300,000
-MAX_FILES = 300_000
-MAX_TOTAL_BYTES = 128 * 1_048_576
 
 _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.ENXIO})  # gone since the folder was listed
 
@@ -30,8 +28,8 @@ class TooMuchError(Exception):
 class Walk:
     """One reading of a root; its fields are those of the Tree to be."""
 
-    def __init__(self, root: Root) -> None:
-        self._root = root
+    def __init__(self, root: Root, bounds: Bounds = DEFAULT_BOUNDS) -> None:
+        self._root, self._bounds = root, bounds
         self._listings: dict[str, Mapping[str, Kind]] = {}
         self._visited: set[tuple[int, str]] = set()
         self._names = self._bytes = 0
@@ -97,8 +95,8 @@ class Walk:
                 self.faults[path] = error.strerror or str(error)
             return
         self._bytes += len(content)
-        if len(self.files) >= MAX_FILES or self._bytes > MAX_TOTAL_BYTES:
-            raise TooMuchError(f"more than {MAX_FILES} files or {MAX_TOTAL_BYTES} bytes: the rest was not read")
+        if len(self.files) >= self._bounds.files or self._bytes > self._bounds.kept_bytes:
+            raise TooMuchError(f"{len(self.files)} files and {self._bytes} bytes are too much: the rest was not read")
         self.files[path] = content
 
     def _take_link(self, path: str) -> str | None:
@@ -152,7 +150,7 @@ class Walk:
                 if error.errno not in _ABSENT:
                     self.faults[folder] = error.strerror or str(error)
             self._names += len(names)
-            if self._names > MAX_NAMES:
-                raise TooMuchError(f"more than {MAX_NAMES} names: the rest was not read")
+            if self._names > self._bounds.names:
+                raise TooMuchError(f"{self._names} names are too much: the rest was not read")
             self._listings[folder] = names
         return self._listings[folder]
