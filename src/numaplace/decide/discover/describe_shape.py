@@ -43,7 +43,7 @@ class Shape:
     numbering: Numbering = Numbering.SIBLINGS_LAST
     p_cores: int = 0  # of a hybrid CPU: two threads each
     e_cores: int = 0  # of a hybrid CPU: one thread each
-    llcs_a_numa: int = 1
+    llcs_a_numa: int = 1  # in a package, where a domain spans several
     memory_bytes: int | None = None
     hugepages: tuple[HugepagePool, ...] = ()  # in each domain
     near: int = 12  # SLIT inside a package
@@ -65,10 +65,12 @@ def processors_of(shape: Shape) -> Topology:
     cores = _hybrid_cores(shape) if shape.p_cores or shape.e_cores else _even_cores(shape)
     numa_cpus = _share(cores, _numas_of(shape), "numas")
     package_cpus = _share(cores, shape.packages, "packages")
-    if shape.llcs_a_numa > len(cores) // len(numa_cpus):
+    if shape.llcs_a_numa > len(cores) // max(len(numa_cpus), shape.packages):
         raise InputError("llc", found=str(shape.llcs_a_numa), wanted="at most one for each core of a numa")
     packages = tuple(Package(PackageId(i), cpus) for i, cpus in enumerate(package_cpus))
-    llcs = [Llc(3, cpus, 32 << 20) for numa in numa_cpus for cpus in _llcs_in(numa, cores, shape.llcs_a_numa)]
+    # No cache spans packages, also where a domain does.
+    chips = numa_cpus if len(numa_cpus) >= len(package_cpus) else package_cpus
+    llcs = [Llc(3, cpus, 32 << 20) for chip in chips for cpus in _llcs_in(chip, cores, shape.llcs_a_numa)]
     return Topology(
         online=union(cores),
         numas=tuple(_domains(shape, numa_cpus, packages)),

@@ -5,6 +5,7 @@ rectangle with white lines over it, so that a map of a thousand nodes stays smal
 """
 
 from collections.abc import Iterator, Sequence
+from html import escape
 from itertools import groupby
 
 from numaplace.model.cpuset import CpuSet, union
@@ -71,7 +72,7 @@ def _runs(cores: Sequence[CpuSet], thread: int, paint: Paint) -> Iterator[tuple[
 
 def _path(holder: str | None, shape: str, cpus: CpuSet, paint: Paint) -> str:
     style = f' style="fill:{paint.colours[holder]}"' if holder is not None else ""
-    title = f"<title>{paint.title_of(holder)}CPUs {cpus}</title>"
+    title = f"<title>{escape(paint.title_of(holder))}CPUs {cpus}</title>"
     return f'<path class="cpu"{style} d="{shape}">{title}</path>'
 
 
