@@ -11,7 +11,7 @@ from numaplace.model.allocation import Allocation
 from numaplace.model.ids import NumaId
 from numaplace.model.request import ContainerKind, CpuRule, PodRequest
 from tests.oracle.inside import choice_in, cpus_by_numa
-from tests.oracle.search import split
+from tests.oracle.search import split, whole_core_cpus
 from tests.oracle.world import World
 
 Cpus = frozenset[int]
@@ -112,8 +112,9 @@ def _split(world: World, request: PodRequest, allocation: Allocation) -> Iterato
             yield f"the odd CPU of {got} lies where no chosen GPU is"
     for numa in allocation.numas if request.cpu_rule is not CpuRule.FULL_CORES_ONLY else ():
         at_least = request.cpus * weights[numa] // sum(weights.values())
-        if got[numa] <= min(at_least, world.can_give(numa)) - threads:
-            yield f"numa {numa} gives {got[numa]} CPUs, its part is {at_least} and it has {world.can_give(numa)}"
+        has = min(world.can_give(numa), whole_core_cpus(world, numa) if threads > 1 else world.can_give(numa))
+        if got[numa] <= min(at_least, has) - threads:
+            yield f"numa {numa} gives {got[numa]} CPUs, its part is {at_least} and it has {has} in whole cores"
 
 
 def _even(world: World) -> bool:

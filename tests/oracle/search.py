@@ -110,10 +110,10 @@ def exclusive_cpus_fit(world: World, request: PodRequest, numas: tuple[NumaId, .
     own = [c.cpus for c in request.containers if c.kind is not ContainerKind.INIT]
     if any(count % world.threads for count in own):
         return False
-    return sum(_whole_core_cpus(world, numa) for numa in numas) >= request.cpus
+    return sum(whole_core_cpus(world, numa) for numa in numas) >= request.cpus
 
 
-def _whole_core_cpus(world: World, numa: NumaId) -> int:
+def whole_core_cpus(world: World, numa: NumaId) -> int:
     """The most CPUs of this numa that can be given in whole cores only, in portions of one core's threads."""
     given = 0
     for core in sorted(world.whole_cores(numa), key=len, reverse=True):

@@ -95,7 +95,7 @@ def test_planned_pods_own_everything_alone(cluster: list[tuple[Scene, bool]], po
 
 
 @given(clusters(), pod_requests(), CHOSEN)
-@settings(max_examples=examples(80))
+@settings(max_examples=examples(60))
 def test_what_a_bound_rules_out_the_search_never_finds(
     cluster: list[tuple[Scene, bool]], request: PodRequest, chosen: Settings
 ) -> None:
