@@ -8,6 +8,7 @@ from numaplace.model.errors import InputError
 from numaplace.model.ids import NumaId
 from numaplace.model.topology import Topology
 from numaplace.wire.machine import machine, parse_machine
+from tests.recorded import ROOT
 
 BASE = "numas: [{id: 0, cpus: 0-7, memory: 8GiB}]"
 
@@ -103,3 +104,11 @@ def test_packages_hold_the_domains_that_name_them() -> None:
 def test_a_file_of_the_tree_can_say_something_else() -> None:
     topology = topology_of("like: 2pkg 8cpu\nfiles: {sys/devices/system/node/node1/cpulist: '0-7'}")
     assert str(topology.numa(NumaId(1)).cpus) == "0-7"
+
+
+def test_the_example_of_the_manual_is_a_machine() -> None:
+    manual = (ROOT / "docs" / "reference" / "machine-description.md").read_text()
+    topology = topology_of(manual.partition("```yaml\n")[2].partition("```")[0])
+    assert (len(topology.gpus), len(topology.hcas)) == (10, 9)
+    assert sum(bool(gpu.fault) for gpu in topology.gpus) == 1
+    assert [gpu.numa for gpu in topology.gpus].count(None) == 1

@@ -9,7 +9,9 @@ from numaplace.model.ids import NumaId
 from numaplace.model.proximity import Level, level_between
 from numaplace.model.topology import Topology
 from numaplace.wire.machine import machine
+from numaplace.wire.machine_known import KNOWN
 from numaplace.wire.machine_line import WORDS, parse_size
+from tests.recorded import ROOT
 
 
 def cpus(topology: Topology) -> list[str]:
@@ -160,3 +162,9 @@ def test_sizes_are_binary(text: str, size: int) -> None:
 def test_a_size_without_a_binary_unit_is_refused(text: str) -> None:
     with pytest.raises(InputError, match=r"here: found .* like 512GiB"):
         parse_size(text, "here")
+
+
+def test_the_manual_has_a_row_for_every_word_and_every_known_machine() -> None:
+    manual = (ROOT / "docs" / "reference" / "machine-description.md").read_text()
+    for word in [*(row.example for row in WORDS), *KNOWN]:
+        assert f"`{word}`" in manual, word

@@ -132,7 +132,7 @@ def _even_cores(shape: Shape) -> list[CpuSet]:
         raise InputError(
             "cpu",
             found=f"{cpus} CPUs",
-            wanted=f"a multiple of {threads * numas}: {threads} threads a core, {numas} numas",
+            wanted=f"a multiple of {threads * numas} (smt{threads}, {numas} numas)",
         )
     count, in_numa = cpus // threads, cpus // threads // numas
     cores = []
