@@ -130,6 +130,12 @@ def _counted(same: _Same, reserved: CpuSet, align: AlignLevel) -> Layout:
 _one = lru_cache(maxsize=8192)(Layout)
 
 
+@lru_cache(maxsize=1 << 14)
+def homed(homes: tuple[int, ...], numas: tuple[int, ...]) -> int:
+    """The devices whose home is one of `numas`."""
+    return sum(1 << i for i, home in enumerate(homes) if home in numas)
+
+
 def _usable(topology: Topology, reserved: CpuSet) -> Iterator[tuple[NumaId, int]]:
     taken = reserved.bits
     for numa in topology.numas:

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numaplace.decide.place.ask import Ask
-from numaplace.decide.place.choose import least_width, unit_sets
+from numaplace.decide.place.choose import least_width
 from numaplace.decide.place.rank import GPU_SIZES, PPM, Rank
 from numaplace.decide.place.rows import Ints, Rows
+from numaplace.decide.place.sets import least_pair_distance
 from numaplace.model.layout import Layout
 from numaplace.model.proximity import Level
 from numaplace.model.request import Policy
@@ -112,7 +113,7 @@ def _best_distance(layout: Layout) -> float:
     """The distance part at best for candidates of two units or more."""
     if len(layout.units) < 2:
         return 1.0
-    least = min(distance for *_, distance in unit_sets(layout, 2))
+    least = least_pair_distance(layout)
     return min(1.0, 10 / least)
 
 

@@ -7,11 +7,11 @@ there, so it cannot fail.
 from types import MappingProxyType
 
 from numaplace.decide.place.ask import Ask
-from numaplace.decide.place.choose import Choice, confined_shares
 from numaplace.decide.place.cpus import take_cpus
 from numaplace.decide.place.devices import nearest_hca
 from numaplace.decide.place.room import Room
 from numaplace.decide.place.share import split
+from numaplace.decide.place.trial import Choice, confined_shares
 from numaplace.model.allocation import Allocation, ContainerShare, GpuRef, HcaRef, NumaCharge
 from numaplace.model.cluster import NodeState
 from numaplace.model.cpuset import CpuSet

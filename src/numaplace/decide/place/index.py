@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from numaplace.decide.place.ask import Ask, ask_of
 from numaplace.decide.place.bounds import NOWHERE, bounds_of, packed
 from numaplace.decide.place.build import allocation_of
-from numaplace.decide.place.choose import Choice, choose
+from numaplace.decide.place.choose import choose
 from numaplace.decide.place.place import Placement, judge
 from numaplace.decide.place.rank import parts_of, rank_of
 from numaplace.decide.place.refuse import code_of
@@ -23,6 +23,7 @@ from numaplace.decide.place.room import Room
 from numaplace.decide.place.rows import Ints, Rows
 from numaplace.decide.place.sentence import grouped
 from numaplace.decide.place.signature import signature_of
+from numaplace.decide.place.trial import Choice
 from numaplace.decide.place.verdicts import Verdicts, rules_key
 from numaplace.decide.rules import wishes_met
 from numaplace.model.cluster import ClusterState, NodeState

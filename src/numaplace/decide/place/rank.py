@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from numaplace.decide.place.ask import Ask
-from numaplace.decide.place.choose import Choice, homed
 from numaplace.decide.place.room import Room, empty_room
+from numaplace.decide.place.trial import Choice
 from numaplace.model.cpuset import CpuSet
-from numaplace.model.layout import Layout
+from numaplace.model.layout import Layout, homed
 from numaplace.model.proximity import Level
 from numaplace.model.settings import Settings
 

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from numaplace.decide.place.ask import Ask
-from numaplace.decide.place.choose import choose, homed, pool_allows
+from numaplace.decide.place.choose import choose, pool_allows
 from numaplace.decide.place.room import Room, with_faulty_devices, without_marks
 from numaplace.decide.place.sentence import fits_text, sentence_of
 from numaplace.model.ids import NodeName
-from numaplace.model.layout import UNKNOWN
+from numaplace.model.layout import UNKNOWN, homed
 from numaplace.model.refusal import Code, NumaRoom, Refusal
 from numaplace.model.request import CpuRule, Policy
 

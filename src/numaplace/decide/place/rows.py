@@ -9,12 +9,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from numaplace.decide.place.choose import homed
 from numaplace.decide.place.rank import aligned_places, cpus_per_gpu, empty_places
 from numaplace.decide.place.room import Room, room_of
 from numaplace.model.cluster import NodeState
 from numaplace.model.cpuset import CpuSet
-from numaplace.model.layout import Layout
+from numaplace.model.layout import Layout, homed
 
 Ints = NDArray[np.int64]
 

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from numaplace.decide.place.ask import Ask
-from numaplace.decide.place.choose import Choice, least_width
+from numaplace.decide.place.choose import least_width
 from numaplace.decide.place.room import Room
+from numaplace.decide.place.trial import Choice
 from numaplace.model.ids import NodeName
 from numaplace.model.layout import UNKNOWN, AlignLevel
 from numaplace.model.proximity import Level

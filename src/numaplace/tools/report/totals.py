@@ -6,10 +6,10 @@ The table, the JSON and the comparison all print these and nothing they count th
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from numaplace.decide.place.choose import homed
 from numaplace.decide.place.room import room_of
 from numaplace.decide.rules.enabled import is_enabled
 from numaplace.model.cluster import Holder, NodeState
+from numaplace.model.layout import homed
 from numaplace.model.proximity import Level
 from numaplace.model.settings import Settings
 from numaplace.tools.report.outcome import Landing, Outcome

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 
 from numaplace.decide.place import Placement, judge
-from numaplace.decide.place.choose import homed
 from numaplace.decide.place.room import Room as FreeParts
 from numaplace.decide.place.room import room_of
 from numaplace.decide.rules import check
 from numaplace.model.cluster import NodeState
+from numaplace.model.layout import homed
 from numaplace.model.refusal import Code, Refusal
 from numaplace.model.request import PodRequest
 from numaplace.model.settings import Settings
