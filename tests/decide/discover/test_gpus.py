@@ -46,6 +46,7 @@ def only(found: Discovery) -> Gpu:
         ("Huawei Ascend 910", "0000:c1:00.0", "0x120000", "0x19e5", "0xd802"),
         ("Habana Gaudi 2", "0000:19:00.0", "0x120000", "0x1da3", "0x1020"),
         ("Cambricon", "0000:19:00.0", "0x120000", "0xcabc", "0x0370"),
+        ("T-Head PPU", "0000:19:00.0", "0x030200", "0x1ded", "0x6001"),
         ("Hygon DCU, shown as a coprocessor", "0000:04:00.0", "0x0b4000", "0x1d94", "0x6210"),
     ],
 )
@@ -69,6 +70,7 @@ def test_these_are_accelerators(what: str, address: str, code: str, vendor: str,
         ("NVIDIA's own audio function", "0000:3b:00.1", "0x040300", "0x10de", "0x22a3"),
         ("NVSwitch", "0000:c0:00.0", "0x068000", "0x10de", "0x22a3"),
         ("Xeon Phi coprocessor", "0000:05:00.0", "0x0b4000", "0x8086", "0x225e"),
+        ("Alibaba eRDMA", "0000:05:00.0", "0x00ff00", "0x1ded", "0x107f"),
         ("network card", "0000:05:00.0", "0x020000", "0x15b3", "0x1021"),
     ],
 )

@@ -19,6 +19,9 @@ CLASSES_OF_VENDOR: Mapping[str, frozenset[int]] = {
     "1d94": frozenset({VGA, THREE_D, OTHER_DISPLAY, COPROCESSOR, ACCELERATOR}),  # Hygon DCU
     "1ed5": frozenset({VGA, THREE_D, OTHER_DISPLAY, ACCELERATOR}),  # Moore Threads
     "9999": frozenset({VGA, THREE_D, OTHER_DISPLAY, ACCELERATOR}),  # MetaX
+    "1ded": frozenset(
+        {THREE_D, OTHER_DISPLAY, ACCELERATOR}
+    ),  # Alibaba T-Head PPU; its other devices are NICs and disks
     "1bcf": frozenset({COPROCESSOR}),  # NEC SX-Aurora
     "1e3e": frozenset({THREE_D, OTHER_DISPLAY, ACCELERATOR}),  # Iluvatar CoreX
 }
