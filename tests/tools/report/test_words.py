@@ -4,7 +4,7 @@ import pytest
 
 from numaplace.model.ids import PciAddress
 from numaplace.tools.report.grid import grid, indented
-from numaplace.tools.report.words import counted, share, short_names, short_pcis
+from numaplace.tools.report.words import clock, counted, share, short_names, short_pcis
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,8 @@ def test_columns_are_as_wide_as_they_must_be() -> None:
     assert grid(("A", "LONG"), [("xx", "1"), ("y", "22")], right=frozenset({1})) == ["A   LONG", "xx     1", "y     22"]
     assert grid((), []) == []
     assert indented(["a", ""]) == ["  a", ""]
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0, "0:00:00"), (36_005, "10:00:05"), (12_902_960, "3584:09:20")])
+def test_times_are_hours_minutes_seconds(seconds: float, text: str) -> None:
+    assert clock(seconds) == text

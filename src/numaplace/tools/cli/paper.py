@@ -40,7 +40,6 @@ class Input:
 
     pods: tuple[TracedPod, ...]
     notes: tuple[str, ...] = ()
-    from_trace: bool = False  # whether any came from a trace
 
 
 def read_nodes(paths: Sequence[str], settings: Settings) -> Cluster:
@@ -90,14 +89,12 @@ def read_pods(paths: Sequence[str], nodes: Iterable[NodeState], wishes: Wishes, 
     nodes = tuple(nodes)
     pods: list[TracedPod] = []
     notes: list[str] = []
-    from_trace = False
     for path in paths:
         text = read_text(path)
         if is_trace(text):
             trace = decode_trace(text, path, wishes, settings)
             pods += trace.pods
             notes += trace.notes
-            from_trace = True
         else:
             found = decode_manifests(text, path)
             if not found.workloads:
@@ -105,7 +102,7 @@ def read_pods(paths: Sequence[str], nodes: Iterable[NodeState], wishes: Wishes, 
             notes += found.warnings
             pods += [TracedPod(pod, 0.0, None) for pod in pods_of(found.workloads, nodes, settings)]
     renamed = renamed_apart(one.pod for one in pods)
-    return Input(tuple(_with(one, pod) for one, pod in zip(pods, renamed, strict=True)), tuple(notes), from_trace)
+    return Input(tuple(_with(one, pod) for one, pod in zip(pods, renamed, strict=True)), tuple(notes))
 
 
 def _with(one: TracedPod, pod: Pod) -> TracedPod:

@@ -132,10 +132,11 @@ def _read(
 ) -> _Paper:
     cluster = read_nodes(node_files, settings)
     nodes = tuple(cluster.state.nodes.values())
-    given = read_pods(pod_files, nodes, wishes_for(policy, exclusive), settings)
+    wishes = wishes_for(policy, exclusive)
+    given = read_pods(pod_files, nodes, wishes, settings)
     notes = [*cluster.notes, *given.notes]
     pods: Sequence[TracedPod] = given.pods
-    if given.from_trace:
+    if any(one.pod.annotations is wishes.annotations for one in given.pods):
         notes.append(
             f"Pods of a trace that ask GPUs and name no policy: {policy}, {exclusive}, CPUs shared in their domains"
         )

@@ -5,10 +5,11 @@ from collections.abc import Iterable, Iterator
 from numaplace.tools.report.grid import grid, indented
 from numaplace.tools.report.outcome import Landing, Outcome, Unplaced
 from numaplace.tools.report.totals import Totals, still_fits_text
-from numaplace.tools.report.words import counted, cpus_text, share, short_names, short_numas, short_pcis
+from numaplace.tools.report.words import clock, counted, cpus_text, share, short_names, short_numas, short_pcis
 
 MOST_ROWS = 60  # beyond that nobody reads on; JSON and the map have all
 HEAD = ("POD", "NODE", "NUMA", "CPUS", "GPUS", "HCAS", "GPU-HCA", "POLICY")
+TIMES_HEAD = ("FROM", "UNTIL")
 
 
 def outcome_text(outcome: Outcome, totals: Totals, *, scores: bool = False) -> str:
@@ -27,7 +28,9 @@ def _placed(outcome: Outcome, *, scores: bool) -> list[str]:
     landings = [one for one in outcome.landings if one.allocation is not None]
     if not landings:
         return ["no Pod was placed"] if not outcome.landings else []
-    lines = grid(HEAD, [landing_cells(one) for one in landings[:MOST_ROWS]])
+    timed = any(one.until_s is not None for one in landings)
+    rows = [landing_cells(one) + (times_cells(one) if timed else ()) for one in landings[:MOST_ROWS]]
+    lines = grid(HEAD + (TIMES_HEAD if timed else ()), rows)
     if scores:
         lines += ["", *_score_lines(landings[:MOST_ROWS])]
     return lines + _more(len(landings))
@@ -52,6 +55,11 @@ def landing_cells(one: Landing) -> tuple[str, ...]:
         level,
         f"{allocation.policy}{'' if one.aligned else ' (not aligned)'}",
     )
+
+
+def times_cells(one: Landing) -> tuple[str, str]:
+    """When it came and went, on the input's clock."""
+    return clock(one.at_s), "–" if one.until_s is None else clock(one.until_s)
 
 
 def _score_lines(landings: Iterable[Landing]) -> Iterator[str]:

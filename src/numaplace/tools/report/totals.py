@@ -6,6 +6,7 @@ The table, the JSON and the comparison all print these and nothing they count th
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from numaplace.decide.place.rank import cpus_per_gpu
 from numaplace.decide.place.room import room_of
 from numaplace.decide.rules.enabled import is_enabled
 from numaplace.model.cluster import Holder, NodeState
@@ -118,15 +119,14 @@ def still_fits_text(totals: Totals) -> str:
 
 
 def _served_gpus(node: NodeState) -> list[int]:
-    """Free GPUs of each numa, no more than its free CPUs serve in the machine's own proportion."""
+    """Free GPUs of each numa, no more than its free CPUs, and those of the whole node, serve in proportion."""
     room = room_of(node)
-    layout = room.layout
-    gpus, usable = len(layout.gpu_home), sum(bits.bit_count() for bits in layout.cpus)
-    free = [(room.gpus & homed(layout.gpu_home, (i,))).bit_count() for i in range(len(layout.numas))]
-    left = max(0, room.pool_milli // 1000) * gpus // usable  # what floating Pods leave to the whole node
+    layout, cpus_a_gpu = room.layout, cpus_per_gpu(room.layout)
+    left = max(0, room.pool_milli // 1000) // cpus_a_gpu if cpus_a_gpu else len(layout.gpu_home)
     served = []
-    for count, cpus in zip(free, room.gives, strict=True):
-        served.append(min(count, cpus * gpus // usable, left))
+    for i, cpus in enumerate(room.gives):
+        free = (room.gpus & homed(layout.gpu_home, (i,))).bit_count()
+        served.append(min(free, left, cpus // cpus_a_gpu if cpus_a_gpu else free))
         left -= served[-1]
     return served
 

@@ -35,6 +35,12 @@ def share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "–"
 
 
+def clock(seconds: float) -> str:
+    """Hours, minutes and seconds: `10:00:05`."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+
+
 def cpus_text(allocation: Allocation) -> str:
     """The Pod's own CPUs; what it shares in words."""
     own = allocation.cpus
