@@ -1,8 +1,12 @@
 """A described machine is written as files that discovery reads as the same machine."""
 
+from pathlib import Path
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from numaplace.adapters.sysfs import read_tree
 from numaplace.decide.discover import assemble
 from numaplace.decide.discover.describe import Description, tree_of
 from numaplace.decide.discover.describe_cards import GpuCard, HcaCard, HostBridge, NetworkCard, Rdma, Switch
@@ -13,6 +17,7 @@ from numaplace.model.ids import NumaId
 from numaplace.model.proximity import Level
 from numaplace.model.topology import HugepagePool, Topology
 from tests.properties.effort import examples
+from tests.recorded import recorded_files
 
 PORTS = st.builds(
     Port,
@@ -81,6 +86,12 @@ def test_irregular_wiring_comes_back(shape: Shape, places: list[tuple[int, list[
     homes = [numa.id for numa in processors.numas]
     bridges = [HostBridge(homes[home % len(homes)], tuple(things), flat) for home, things, flat in places]
     machine = with_devices(processors, bridges, shape.links)
+    assert read_back(machine) == machine
+
+
+@pytest.mark.parametrize("file", recorded_files("hwloc/snapshots/*/*.tar.bz2"))
+def test_a_recorded_machine_can_be_written_down_again(file: Path) -> None:
+    machine = assemble(read_tree(file)).topology
     assert read_back(machine) == machine
 
 

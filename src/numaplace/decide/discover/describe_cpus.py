@@ -5,7 +5,7 @@ Only what discovery reads is written. Paths and formats: docs/sources.md.
 
 from collections.abc import Iterable, Iterator
 
-from numaplace.decide.discover.sources import CPU
+from numaplace.decide.discover.sources import CPU, HYBRID
 from numaplace.model.cpuset import CpuSet
 from numaplace.model.ids import CpuId
 from numaplace.model.topology import Llc, Topology
@@ -17,8 +17,7 @@ def cpu_files(machine: Topology, *, offline: CpuSet) -> dict[str, str]:
     files = {f"{CPU}/{name}": f"{present}\n" for name in ("possible", "present")}
     files[f"{CPU}/online"] = f"{machine.online}\n"
     files |= {f"{CPU}/cpu{cpu}/online": "0\n" for cpu in offline}
-    files |= {f"sys/devices/{kind.name}/cpus": f"{kind.cpus}\n" for kind in machine.core_kinds}
-    for part in (_core_files, _package_files, _die_files, _cache_files):
+    for part in (_core_files, _package_files, _die_files, _cache_files, _kind_files):
         files |= part(machine)
     return files
 
@@ -65,6 +64,21 @@ def _llc_files(llc: Llc) -> Iterator[tuple[str, str]]:
         yield f"{folder}/shared_cpu_list", shared
         if llc.size_bytes is not None:
             yield f"{folder}/size", f"{llc.size_bytes // 1024}K\n"
+
+
+def _kind_files(machine: Topology) -> dict[str, str]:
+    """Kinds of cores as Intel's PMUs tell them, or Arm: by part number, and by capacity, of which 1024 is the most."""
+    files = {}
+    for rank, kind in enumerate(machine.core_kinds):
+        if kind.name in HYBRID:
+            files[f"sys/devices/{kind.name}/cpus"] = f"{kind.cpus}\n"
+            continue
+        maker, _, number = kind.name.partition("-")
+        for cpu in kind.cpus:
+            files[f"{CPU}/cpu{cpu}/cpu_capacity"] = f"{number if maker == 'capacity' else 1024 >> rank}\n"
+            if maker == "arm":
+                files[f"{CPU}/cpu{cpu}/regs/identification/midr_el1"] = f"{int(number, 16) << 4:#x}\n"
+    return files
 
 
 def _topology_folders(cpus: Iterable[int]) -> Iterator[str]:

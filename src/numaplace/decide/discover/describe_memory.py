@@ -44,8 +44,9 @@ def _domain_files(numa: Numa, ids: list[NumaId]) -> dict[str, str]:
 
 
 def _meminfo(numa: Numa, memory_bytes: int) -> str:
-    free = memory_bytes if numa.free_bytes is None else numa.free_bytes
-    rows = (("MemTotal", memory_bytes), ("MemFree", free), ("MemUsed", memory_bytes - free))
+    rows = [("MemTotal", memory_bytes)]
+    if numa.free_bytes is not None:
+        rows += [("MemFree", numa.free_bytes), ("MemUsed", memory_bytes - numa.free_bytes)]
     return "".join(f"Node {numa.id} {name + ':':<15} {value // 1024:>12} kB\n" for name, value in rows)
 
 
