@@ -54,7 +54,7 @@ $(STAMP): requirements.lock pyproject.toml
 lock:
 	@tool=$$(mktemp -d) && trap 'rm -rf "$$tool"' EXIT && \
 	uv="$(UV)"; if [ -z "$$uv" ]; then $(PYTHON) -m venv "$$tool" && "$$tool/bin/pip" install -q uv && uv="$$tool/bin/uv"; fi && \
-	"$$uv" pip compile pyproject.toml $(LOCK_GROUPS:%=--group %) --universal --python-version 3.11 \
+	"$$uv" pip compile pyproject.toml --all-extras $(LOCK_GROUPS:%=--group %) --universal --python-version 3.11 \
 	  --generate-hashes --no-header --no-emit-index-url --no-emit-find-links --quiet -o requirements.lock && \
 	if grep -n '://' requirements.lock; then echo "requirements.lock: the lines above hold an address" >&2; exit 1; fi
 

@@ -39,6 +39,8 @@ def test_the_contracts_hold() -> None:
         ("decide/track/late.py", "numaplace.decide.place.late_too", "Verbs do not know each other"),
         ("decide/rules/late.py", "numaplace.decide.place.late_too", "Verbs do not know each other"),
         ("adapters/late.py", "numaplace.adapters.late_too", "Adapters do not know each other"),
+        ("adapters/late.py", "aiohttp", "HTTP serves"),
+        ("tools/late.py", "aiohttp", "HTTP serves"),
         ("tools/report/late.py", "numaplace.tools.cli", "Nothing below the command line"),
     ],
 )
@@ -51,7 +53,7 @@ def test_an_import_that_breaks_a_contract_is_named(tmp_path: Path, module: str, 
     run = lint_imports(tmp_path)
 
     assert run.returncode != 0, run.stdout
-    broken = [line for line in run.stdout.splitlines() if line.endswith("BROKEN")]
+    broken = [line for line in run.stdout.splitlines() if " BROKEN" in line]  # a count of ignored imports may follow
     assert any(contract in line for line in broken), run.stdout
 
 

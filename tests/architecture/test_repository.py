@@ -14,6 +14,8 @@ from tests.recorded import ROOT
 
 LOCK = (ROOT / "requirements.lock").read_text()
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+EXTRAS = PROJECT["project"]["optional-dependencies"].values()
+RUNTIME = [*PROJECT["project"]["dependencies"], *(line for lines in EXTRAS for line in lines)]
 PINNED = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==(?P<version>[^\s;]+)", re.MULTILINE)
 # Absolute paths of people's own folders; a leading word or dot makes it a part of something else.
 PERSONAL_PATH = re.compile(r"(?<![\w.~*}-])/(?:home|Users|work|root|tmp)/[\w.-]")
@@ -28,7 +30,7 @@ def tracked_files() -> list[Path]:
 
 def requirements() -> list[Requirement]:
     groups = PROJECT["dependency-groups"].values()
-    return [Requirement(line) for lines in (PROJECT["project"]["dependencies"], *groups) for line in lines]
+    return [Requirement(line) for lines in (RUNTIME, *groups) for line in lines]
 
 
 def test_the_lock_holds_hashes_and_no_address() -> None:
@@ -46,7 +48,7 @@ def test_the_lock_satisfies_what_the_project_asks(requirement: Requirement) -> N
     assert all(requirement.specifier.contains(version, prereleases=True) for version in versions), versions
 
 
-@pytest.mark.parametrize("line", PROJECT["project"]["dependencies"])
+@pytest.mark.parametrize("line", RUNTIME)
 def test_runtime_dependencies_have_a_lower_and_an_upper_bound(line: str) -> None:
     operators = {specifier.operator for specifier in Requirement(line).specifier}
     assert operators == {">=", "<"}

@@ -1,0 +1,10 @@
+"""An API server in memory that speaks HTTP and fails on demand; it passes the contract tests of the real one.
+
+For tests of whatever uses `Kube`, where a real API server is too slow or too healthy.
+It knows no admission, no authorization, and no field of most kinds.
+"""
+
+from numaplace.adapters.kube.fake.faults import Answer, DropRequest, Fault, LoseAnswer, Stall
+from numaplace.adapters.kube.fake.server import FakeServer
+
+__all__ = ["Answer", "DropRequest", "FakeServer", "Fault", "LoseAnswer", "Stall"]
