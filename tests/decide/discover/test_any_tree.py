@@ -170,6 +170,7 @@ def _devices(topology: Topology, ids: set[int]) -> None:
     assert all(link.a < link.b and {link.a, link.b} <= cards for link in topology.nvlinks)
 
 
+@pytest.mark.timeout(3600)  # the deep profile takes its time
 @MUTATIONS
 @given(changed_trees())
 def test_a_changed_machine_has_an_answer(tree: Tree) -> None:
@@ -194,6 +195,7 @@ def _path_of(pattern: str, name: str) -> str:
     return path.replace("#", "0").replace("*", name)
 
 
+@pytest.mark.timeout(3600)  # the deep profile takes its time
 @MUTATIONS
 @given(st.dictionaries(st.sampled_from(PATTERNS).map(lambda one: _path_of(one, "0000:3b:00.0")), CONTENTS, max_size=30))
 def test_any_content_at_any_path_has_an_answer(files: dict[str, bytes]) -> None:

@@ -50,6 +50,11 @@ def test_a_cpu_that_is_switched_off_is_not_online() -> None:
     assert codes(found) == {FindingCode.CPU_OFFLINE}
 
 
+def test_without_switches_a_cpu_without_topology_is_not_online() -> None:
+    files = without(two_sockets(), "cpu/online", "cpu5/topology", "cpu6/topology") | {f"{CPU}/cpu6/online": "1"}
+    assert str(discover(files).topology.online) == "0-4,6-7"
+
+
 def test_offline_cpus_are_cut_out_of_every_set() -> None:
     found = discover(without(two_sockets(), "cpu3/topology", "cpu3/cache") | {f"{CPU}/online": "0-2,4-7"})
     assert cores(found) == ["0-1", "2", "4-5", "6-7"]

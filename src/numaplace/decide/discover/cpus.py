@@ -55,8 +55,7 @@ def _online(reading: Reading, in_cpuinfo: CpuSet) -> CpuSet:
     if told:
         online = told
     elif folders:
-        # CPU 0 has no switch on most x86: what is not switched off is on.
-        online = CpuSet.of(cpu for cpu in folders if reading.number(f"{CPU}/cpu{cpu}/online") != 0)
+        online = _switched_on(reading, folders)
     else:
         online = in_cpuinfo or _named_anywhere(reading)
     online = CpuSet.of(islice(online, MAX_CPUS))
@@ -64,6 +63,16 @@ def _online(reading: Reading, in_cpuinfo: CpuSet) -> CpuSet:
     if offline and online:
         reading.doubt(FindingCode.CPU_OFFLINE, CPU, f"CPUs {offline} are present but not online")
     return online
+
+
+def _switched_on(reading: Reading, folders: CpuSet) -> CpuSet:
+    """The CPUs that are not switched off: by their own file, else by a topology folder, which goes with the CPU."""
+    switches = {cpu: reading.number(f"{CPU}/cpu{cpu}/online") for cpu in folders}
+    with_topology = CpuSet.of(cpu for cpu in folders if reading.tree.names(f"{CPU}/cpu{cpu}/topology"))
+    # CPU 0 has no switch on most x86.
+    silent = CpuSet.of(cpu for cpu, switch in switches.items() if switch is None)
+    on = CpuSet.of(cpu for cpu, switch in switches.items() if switch not in (None, 0))
+    return on | (silent & with_topology if with_topology else silent)
 
 
 def _plausible(reading: Reading, path: str) -> CpuSet | None:

@@ -73,7 +73,9 @@ class _Draft:
                 self._take_link(parse_pci_address(name), parse_pci_address(word), _number(value))
             case _:
                 raise InputError(
-                    "line", found=repr(f"{kind} … {word}"[:60]), wanted="a kind and field of docs/sources.md"
+                    "line",
+                    found=repr(f"{kind} … {word}"[:60]),
+                    wanted="gpu uuid, model, memory-numa, mig or fault; hca numa or fault; pci numa; nvlink",
                 )
 
     def _take_link(self, a: PciAddress, b: PciAddress, count: int) -> None:

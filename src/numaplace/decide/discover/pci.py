@@ -164,7 +164,7 @@ def doubt_numa(reading: Reading, function: Function, numas: Sequence[Numa], *, o
 def doubt_unknown(reading: Reading, where: str, numa: NumaId | None, numas: Sequence[Numa]) -> None:
     """Say that a device does not tell its domain, and what that comes to."""
     if numa is None:
-        text = "nothing tells its NUMA domain; the operator may, see docs/sources.md#device-numa"
+        text = "nothing tells its NUMA domain; a line in /etc/numaplace/facts can"
     elif numa == only_placeable(numas):
         text = f"its NUMA domain is not told: taken as {numa}, the only one with CPUs"
     else:
