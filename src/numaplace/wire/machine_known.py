@@ -23,7 +23,9 @@ numas:
   switches:
   - switches:
     - gpus: [{pci: "0000:47:00.0"}, {pci: "0000:4e:00.0"}]
-    - hcas: [{name: mlx5_2, pci: "0000:4b:00.0", ports: &hdr [{gbps: 200}]}, {name: mlx5_3, pci: "0000:54:00.0", ports: *hdr}]
+    - hcas:
+      - {name: mlx5_2, pci: "0000:4b:00.0", ports: &hdr [{gbps: 200}]}
+      - {name: mlx5_3, pci: "0000:54:00.0", ports: *hdr}
 - id: 3
   switches:
   - switches:
