@@ -8,7 +8,7 @@ import pytest
 from tests.recorded import ROOT
 
 PAGES = [page for folder in ("explanation", "decisions") for page in sorted((ROOT / "docs" / folder).glob("*.md"))]
-DOTTED = re.compile(r"(?<![\w/])(?:adapters|decide|model|tools|wire)(?:\.[a-z_]+)+")
+DOTTED = re.compile(r"(?<![\w/-])(?:adapters|decide|model|tools|wire)(?:\.[a-z_]+)+")
 FILE = re.compile(r"`((?:adapters|decide|docs|model|tests|tools|wire)/[\w./-]+)`")
 
 
