@@ -119,10 +119,10 @@ async def test_a_token_file_is_read_again_after_a_minute_or_a_refusal(tmp_path: 
     now = 60.0
     assert await tokens.current() == Credential("two")
     path.write_text("three")
-    tokens.refused()
+    tokens.refused(Credential())
     assert await tokens.current() == Credential("three")
     path.write_text("")
-    tokens.refused()
+    tokens.refused(Credential())
     with pytest.raises(UntrustedError, match="found an empty file"):
         await tokens.current()
 
@@ -177,7 +177,12 @@ async def test_a_plugin_is_asked_once_while_its_answer_is_good(tmp_path: Path) -
     credentials.clock = lambda: 1_798_761_580.0  # 20 s before the end
     await credentials.current()
     assert runs(tmp_path) == 2
-    credentials.refused()
+    credentials.clock = lambda: 1_798_761_500.0
+    old = await credentials.current()
+    credentials.refused(old)
+    await credentials.current()
+    assert runs(tmp_path) == 3
+    credentials.refused(old)  # by another request that had the old one
     await credentials.current()
     assert runs(tmp_path) == 3
 

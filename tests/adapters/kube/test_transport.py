@@ -137,7 +137,7 @@ class Renewing:
     async def current(self) -> Credential:
         return Credential(self.token)
 
-    def refused(self) -> None:
+    def refused(self, credential: Credential) -> None:
         self.token = "new"
 
 

@@ -36,8 +36,8 @@ class Credentials(Protocol):
     async def current(self) -> Credential:
         """The credential to use now; UntrustedError when there is none."""
 
-    def refused(self) -> None:
-        """The server answered 401: what was given last is not given again if there is a way to renew it."""
+    def refused(self, credential: Credential) -> None:
+        """The server answered 401 to this one: it is not given again if there is a way to renew it."""
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class Fixed:
         """The one there is."""
         return self.credential
 
-    def refused(self) -> None:
+    def refused(self, credential: Credential) -> None:
         """There is no other."""
 
 
@@ -75,7 +75,7 @@ class TokenFile:
             self._credential, self._read_s = Credential(token), self.clock()
         return self._credential
 
-    def refused(self) -> None:
+    def refused(self, credential: Credential) -> None:
         """Read the file again next time."""
         self._read_s = float("-inf")
 
@@ -113,9 +113,10 @@ class ExecPlugin:
                 self._credential, self._expires_s = await self._ask()
             return self._credential
 
-    def refused(self) -> None:
-        """Ask the plugin again next time."""
-        self._credential = None
+    def refused(self, credential: Credential) -> None:
+        """Ask the plugin again next time, unless it has been asked since: many requests are refused at once."""
+        if self._credential is credential:
+            self._credential = None
 
     async def _ask(self) -> tuple[Credential, float]:
         answer = await self._run()

@@ -7,6 +7,7 @@ keeper turns its steps into events of its own.
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -89,8 +90,9 @@ class Follower(Generic[T]):
         """
         while True:
             try:
-                async for batch in self._changes() if self.version else self._list():
-                    yield batch
+                async with aclosing(self._changes() if self.version else self._list()) as batches:
+                    async for batch in batches:
+                        yield batch
                 await self._rest()
             except ExpiredError as error:
                 self.version = ""
@@ -125,14 +127,16 @@ class Follower(Generic[T]):
         self.watches += 1
         clock = asyncio.get_running_loop().time
         began, moved = clock(), False
-        async for events in watch(self.kube, self.resource, self.kind, self.version, quiet_s=self.quiet_s):
-            steps: list[Step[T]] = []
-            for event in events:
-                steps += self._steps_of(event)
-                self.version = event.metadata.resource_version or self.version
-            moved, self._backoff = True, self._backoff.rested()
-            if steps:
-                yield steps
+        stream = watch(self.kube, self.resource, self.kind, self.version, quiet_s=self.quiet_s)
+        async with aclosing(stream) as batches:
+            async for events in batches:
+                steps: list[Step[T]] = []
+                for event in events:
+                    steps += self._steps_of(event)
+                    self.version = event.metadata.resource_version or self.version
+                moved, self._backoff = True, self._backoff.rested()
+                if steps:
+                    yield steps
         self._short = 0 if moved or clock() - began > _SHORT_S else self._short + 1
         if self._short >= _SHORT_STREAMS:
             self._short, self.version = 0, ""

@@ -118,7 +118,6 @@ class Transport:
             except StatusError as error:
                 if error.code != 401 or last:
                     raise
-                self.access.credentials.refused()
         raise AssertionError("the second attempt returns or raises")
 
     @asynccontextmanager
@@ -155,7 +154,7 @@ class Transport:
                 if response.status >= 300:
                     body, after = await response.read(), response.headers.get("Retry-After", "")
                     if response.status == 401:
-                        self.access.credentials.refused()
+                        self.access.credentials.refused(credential)
                     raise status_error(str(request), response.status, body, after)
                 yield response
         except (aiohttp.ClientError, TimeoutError, OSError) as error:

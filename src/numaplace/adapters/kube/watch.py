@@ -6,7 +6,6 @@ long uses that.
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
@@ -88,8 +87,7 @@ async def watch(
                     raise error
         finally:
             reader.cancel()
-            with suppress(asyncio.CancelledError):
-                await reader
+            await asyncio.wait([reader])
 
 
 async def _read(content: aiohttp.StreamReader, inbox: Inbox, asked: str, quiet_s: float) -> None:
