@@ -18,6 +18,7 @@ from numaplace.tools.sim.arrivals import Arrival
 from numaplace.tools.sim.landing import by_amounts, least, where_it_runs
 from numaplace.tools.sim.ledger import Ledger
 from numaplace.tools.sim.reasons import Asking
+from numaplace.tools.sim.scheduler import refusal_of
 
 
 class Search(Protocol):
@@ -50,7 +51,8 @@ class Exact:
         if request.bound_to is not None:
             return self._noted(where_it_runs(self.ledger, arrival, request.bound_to))
         if not request.is_planned:
-            return self._noted(by_amounts(self.ledger, arrival, arrival.at_s))
+            landing = by_amounts(self.ledger, arrival, arrival.at_s)
+            return self._noted(landing) if landing else self._asking.once(request, self._why_not_by_amounts)
         placement = self.search.best(request)
         if placement is None:
             return self._asking.once(request, self.search.why_not)
@@ -58,9 +60,11 @@ class Exact:
 
     def place_freed(self, arrival: Arrival, freed: Collection[NodeName], now_s: float) -> Landing | Refusal:
         """Only the freed nodes can have room now that they had not before."""
-        if not arrival.request.is_planned:
-            return self._noted(by_amounts(self.ledger, arrival, now_s))
-        answers = [judge(self.ledger.nodes[name], arrival.request, self.ledger.settings) for name in sorted(freed)]
+        request = arrival.request
+        if not request.is_planned:
+            landing = by_amounts(self.ledger, arrival, now_s, freed)
+            return self._noted(landing) if landing else self._asking.once(request, self._why_not_by_amounts)
+        answers = [judge(self.ledger.nodes[name], request, self.ledger.settings) for name in sorted(freed)]
         found = [one for one in answers if isinstance(one, Placement)]
         refused = [one for one in answers if isinstance(one, Refusal)]
         return self._landed(arrival, min(found, key=lambda one: one.rank), now_s) if found else refused[0]
@@ -85,6 +89,9 @@ class Exact:
         return Landing(
             request, allocation.node, allocation, answer.rank.score, answer.parts, width, now_s, arrival.leaves_s
         )
+
+    def _why_not_by_amounts(self, request: PodRequest) -> Refusal:
+        return refusal_of(self.ledger.nodes, request, self.ledger.settings)
 
     def _noted(self, answer: Landing | Refusal) -> Landing | Refusal:
         if isinstance(answer, Landing):

@@ -4,6 +4,8 @@ Pods that nobody chooses devices for are counted by node; Pods that run already 
 what their allocation says.
 """
 
+from collections.abc import Collection
+
 from numaplace.decide.place.ask import ask_of
 from numaplace.decide.place.choose import least_width
 from numaplace.model import keys
@@ -15,16 +17,18 @@ from numaplace.model.request import PodRequest
 from numaplace.tools.report.outcome import Landing
 from numaplace.tools.sim.arrivals import Arrival
 from numaplace.tools.sim.ledger import Ledger
-from numaplace.tools.sim.scheduler import choose_node, refusal_of
+from numaplace.tools.sim.scheduler import choose_node
 from numaplace.wire.allocation import decode
 
 
-def by_amounts(ledger: Ledger, arrival: Arrival, now_s: float) -> Landing | Refusal:
-    """A Pod that is not ours: the least allocated node, nothing said of its inside."""
+def by_amounts(
+    ledger: Ledger, arrival: Arrival, now_s: float, among: Collection[NodeName] | None = None
+) -> Landing | None:
+    """A Pod that is not ours: the least allocated node, `among` these if they are given; None if all refuse."""
     request = arrival.request
-    name = choose_node(ledger.table, ledger.nodes, request)
+    name = choose_node(ledger.table, ledger.nodes, request, among=among)
     if name is None:
-        return refusal_of(ledger.nodes, request, ledger.settings)
+        return None
     ledger.grant(request, name, None, now_s)
     return Landing(request, name, at_s=now_s, until_s=arrival.leaves_s)
 

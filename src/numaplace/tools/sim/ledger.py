@@ -4,6 +4,7 @@ Every change goes through `decide.track.reduce`; node-level amounts follow along
 """
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from numaplace.decide.track import reduce
 from numaplace.decide.track.events import PodBound, PodGranted, PodReleased
@@ -21,15 +22,20 @@ class Ledger:
     """State, amounts and where each Pod is."""
 
     def __init__(self, state: ClusterState, settings: Settings) -> None:
-        self.state = state
         self.settings = settings
         self.table = AmountTable(tuple(state.nodes.values()), settings)
         self.where: dict[PodUid, NodeName] = {}
+        self._nodes = dict(state.nodes)
 
     @property
     def nodes(self) -> Mapping[NodeName, NodeState]:
         """Every node as it is now."""
-        return self.state.nodes
+        return MappingProxyType(self._nodes)
+
+    @property
+    def state(self) -> ClusterState:
+        """The whole cluster as it is now."""
+        return ClusterState(MappingProxyType(dict(self._nodes)))
 
     def grant(self, request: PodRequest, node: NodeName, allocation: Allocation | None, at_s: float) -> NodeState:
         """Bind a Pod; the node as it is then. BrokenPromiseError if it takes what another Pod has."""
@@ -41,10 +47,9 @@ class Ledger:
     def take(self, request: PodRequest, node: NodeName, allocation: Allocation | None, at_s: float) -> Refusal | None:
         """Bind a Pod, if nobody else has what it takes."""
         bound = PodBound(request, node, at_s) if allocation is None else PodGranted(request, allocation, at_s)
-        after = reduce(self.state, bound)
-        if isinstance(after, Refusal):
-            return after
-        self.state = after
+        refusal = self._step(node, bound)
+        if refusal is not None:
+            return refusal
         self.table.add(node, request, +1)
         self.where[request.uid] = node
         return None
@@ -55,8 +60,13 @@ class Ledger:
         if node is None:
             return None
         self.table.add(node, self.nodes[node].holders[uid].request, -1)
-        after = reduce(self.state, PodReleased(uid, node))
-        if isinstance(after, Refusal):
-            raise BrokenPromiseError(f"a release was refused: {after.sentence}")
-        self.state = after
+        self._step(node, PodReleased(uid, node))
         return self.nodes[node]
+
+    def _step(self, name: NodeName, event: PodBound | PodGranted | PodReleased) -> Refusal | None:
+        """Apply an event that concerns one node; that node alone is handed over, so the rest is not copied."""
+        after = reduce(ClusterState({name: self._nodes[name]}), event)
+        if isinstance(after, Refusal):
+            return after
+        self._nodes[name] = after.nodes[name]
+        return None

@@ -4,7 +4,7 @@ Places Pods that are not ours, and all Pods in comparisons with what there is wi
 numaplace. docs/explanation/kubelet-model.md says what is modelled and what is not.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -29,10 +29,16 @@ def first_of(tied: Sequence[int]) -> int:
 
 
 def choose_node(
-    table: AmountTable, nodes: Mapping[NodeName, NodeState], request: PodRequest, tie: Tie = first_of
+    table: AmountTable,
+    nodes: Mapping[NodeName, NodeState],
+    request: PodRequest,
+    tie: Tie = first_of,
+    among: Collection[NodeName] | None = None,
 ) -> NodeName | None:
-    """The node that the Pod is bound to: of those that let it in, the one that is least allocated."""
+    """The node that the Pod is bound to: of those (`among` them) that let it in, the one that is least allocated."""
     open_nodes = np.flatnonzero(table.fits(request, nodes))
+    if among is not None:
+        open_nodes = np.array([i for i in open_nodes if table.names[i] in among], np.int64)
     if not len(open_nodes):
         return None
     scores = least_allocated(table, request)[open_nodes]
