@@ -7,8 +7,20 @@ from typing import Annotated, Any
 
 import msgspec
 
-from numaplace.adapters.kube import Broken, BusyError, Follower, Gone, Kube, Seen, Step, Synced, Trouble, merge
-from numaplace.adapters.kube.fake import Answer, DropRequest, FakeServer
+from numaplace.adapters.kube import (
+    Broken,
+    BusyError,
+    Follower,
+    Gone,
+    Kube,
+    Patience,
+    Seen,
+    Step,
+    Synced,
+    Trouble,
+    merge,
+)
+from numaplace.adapters.kube.fake import Answer, DropRequest, FakeServer, Stall
 from numaplace.adapters.kube.resources import CONFIG_MAPS, PODS
 from numaplace.wire.pod_object import Metadata, PodObject
 from tests.adapters.kube.conftest import Sleeps
@@ -195,6 +207,17 @@ async def test_silence_is_a_dead_connection(kube: Kube) -> None:
         await make(kube, "a")
         await first_batch_with(steps, of("a"))
     assert follower.lists == 1
+
+
+async def test_a_watch_that_does_not_begin_is_begun_again(server: FakeServer, kube: Kube, sleeps: Sleeps) -> None:
+    async with Kube(server.access(), patience=Patience(attempt_s=0.3), sleep=sleeps) as hasty:
+        follower = Follower(hasty, CONFIG_MAPS, Bare)
+        async with following(follower) as steps:
+            server.fail(Stall(), "GET")
+            told = await first_batch_with(steps, lambda step: isinstance(step, Trouble))
+            assert "no answer for 0.3 s" in str(told[-1])
+            await make(kube, "a")
+            await first_batch_with(steps, of("a"))
 
 
 async def test_one_broken_object_spoils_neither_the_list_nor_the_watch(kube: Kube) -> None:

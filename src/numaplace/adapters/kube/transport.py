@@ -6,7 +6,7 @@
 import asyncio
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
@@ -124,9 +124,14 @@ class Transport:
     async def stream(self, request: Request) -> AsyncIterator[aiohttp.StreamReader]:
         """The body of a 2xx answer as it comes; ends of the connection and errors are KubeErrors too.
 
-        Nothing here limits how long it may be quiet.
+        It must begin as soon as any answer; nothing here limits how long it may be quiet after that.
         """
-        async with self._exchange(self._streams, request, None) as response:
+        async with AsyncExitStack() as stack:
+            try:
+                async with asyncio.timeout(self._patience.attempt_s):
+                    response = await stack.enter_async_context(self._exchange(self._streams, request, None))
+            except TimeoutError as error:
+                raise AnswerLostError(f"{request}: no answer for {self._patience.attempt_s:g} s") from error
             yield response.content
 
     @asynccontextmanager
