@@ -39,7 +39,7 @@ def test_a_pod_that_is_not_ours_is_explained_by_rules_alone() -> None:
     (one,) = arrivals(HEAD, "p,0,0,40,1Gi,,")
     text = explanation_text(explain(small_cluster().nodes.values(), one.request, Settings()))
     assert "counted by node only" in text
-    assert "node n-1: NODE_RULE" in text
+    assert "node n-1: CPUS_SHORT" in text
 
 
 def test_many_nodes_are_counted_beyond_the_first() -> None:

@@ -56,7 +56,7 @@ def test_a_pod_that_waits_past_its_end_never_runs() -> None:
     pods = arrivals(HEAD, "holder,0,50,4,4,1Gi,BestEffort,shared,0", "waiting,1,20,4,4,1Gi,BestEffort,shared,0")
     outcome = run(small_cluster(), pods)
     assert list(places(outcome)) == ["holder"]
-    assert [one.refusal.code for one in outcome.unplaced] == [Code.NODE_RULE]
+    assert [one.refusal.code for one in outcome.unplaced] == [Code.GPUS_SHORT]
 
 
 def test_a_pod_without_duration_is_not_there_at_all() -> None:

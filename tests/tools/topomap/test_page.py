@@ -78,7 +78,7 @@ def test_totals_and_tables_need_no_script() -> None:
     text = re.sub(r"<script.*?</script>", "", page_of(2, *ROWS), flags=re.DOTALL)
     assert "<b>2 of 3</b><span>Pods placed</span>" in text
     assert "<td>default/a</td><td>n-1</td><td>0</td>" in text
-    assert "<td>default/c</td><td>NODE_RULE</td>" in text
+    assert "<td>default/c</td><td>GPUS_SHORT</td>" in text
 
 
 def test_the_map_tells_each_machine_once_and_each_pods_devices() -> None:
