@@ -68,7 +68,7 @@ def pod_requests(
         gpus = hcas = 0
     levels = [None, None, Level.PIX, Level.PXB, Level.PHB, Level.NODE]
     pages = draw(st.sampled_from([0, 0, 0, 0, 0, 1, 2, 5]))
-    memory = draw(st.sampled_from([0, 0, 1, 3, 7, 20]))
+    memory = draw(st.sampled_from([0, 1, 3, 5, 7, 20]))
     return PodRequest(
         PodUid(uid),
         "team",
@@ -78,7 +78,7 @@ def pod_requests(
         exclusivity=draw(st.sampled_from(list(Exclusivity))),
         cpu_mode=cpu_mode,
         cpu_rule=draw(st.sampled_from(list(CpuRule))),
-        memory_mode=draw(st.sampled_from(list(MemoryMode))),
+        memory_mode=draw(st.sampled_from([MemoryMode.PREFER, MemoryMode.PREFER, MemoryMode.BIND, MemoryMode.OFF])),
         gpu_hca=draw(st.sampled_from(levels)) if gpus and hcas else None,
         hcas_exclusive=alone,
         cpus=sum(container.cpus for container in containers),

@@ -18,6 +18,7 @@ from numaplace.model.settings import Settings
 from tests.oracle.world import world_of
 from tests.properties.books import Scene, scenes
 from tests.properties.effort import examples
+from tests.properties.machines import shapes
 from tests.properties.pods import pod_requests, renamed
 
 Nodes = dict[NodeName, NodeState]
@@ -25,10 +26,10 @@ Nodes = dict[NodeName, NodeState]
 
 @st.composite
 def clusters(draw: st.DrawFn) -> list[tuple[Scene, bool]]:
-    """A few kinds of nodes, each once or more, now and then one that is not enabled."""
-    kinds = draw(st.lists(scenes(), min_size=1, max_size=3))
-    picks = st.tuples(st.integers(0, len(kinds) - 1), st.integers(0, 5))
-    return [(kinds[kind], oddity < 5) for kind, oddity in draw(st.lists(picks, min_size=1, max_size=5))]
+    """A few kinds of machines, each once or more with a book of its own; now and then one that is not enabled."""
+    kinds = draw(st.lists(shapes(), min_size=1, max_size=2))
+    nodes = st.tuples(scenes(st.sampled_from(kinds)), st.integers(0, 5).map(lambda oddity: oddity < 5))
+    return draw(st.lists(nodes, min_size=1, max_size=5))
 
 
 POD_LISTS = st.lists(pod_requests(most_gpus=4, most_hcas=2), min_size=1, max_size=6)
