@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from numaplace.model.allocation import Allocation, ContainerShare, GpuRef, HcaRef, NumaCharge
-from numaplace.model.cluster import ALIGN_LABEL, Holder, NodeState, Phase, node_state
+from numaplace.model.cluster import Holder, NodeState, Phase, node_state
 from numaplace.model.cpuset import CpuSet
 from numaplace.model.ids import ContainerName, HcaName, NodeName, NumaId, PciAddress, PodUid
+from numaplace.model.keys import ALIGN_LEVEL
 from numaplace.model.request import ContainerKind, ContainerRequest, CpuMode, Hugepages, PodRequest, Policy
 from numaplace.model.rules import Amounts, NodeRules
 from numaplace.model.settings import Settings
@@ -27,7 +28,7 @@ def node_of(
     enabled: bool = True,
 ) -> NodeState:
     """A described machine with its book; `enabled`: the label that lets Pods with a policy in."""
-    labels = {ALIGN_LABEL: "package"} if by_package else {}
+    labels = {ALIGN_LEVEL: "package"} if by_package else {}
     rules = NodeRules(
         name=name,
         labels={**labels, Settings().enable_label: Settings().enable_value} if enabled else labels,

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from numaplace.model.cluster import ALIGN_LABEL, Holder, NodeState
+from numaplace.model.cluster import Holder, NodeState
 from numaplace.model.devices import Gpu, Hca
 from numaplace.model.ids import NumaId, PciAddress
+from numaplace.model.keys import ALIGN_LEVEL
 from numaplace.model.proximity import Level, level_between, pci_level
 from numaplace.model.request import Policy
 from numaplace.model.topology import Numa, Topology
@@ -115,7 +116,7 @@ def world_of(node: NodeState) -> World:
     topology, holders = node.topology, list(node.holders.values())
     usable = _usable(topology, frozenset(node.reserved))
     homes = _homes(topology, usable)
-    units = _units(topology, usable, by_package=node.rules.labels.get(ALIGN_LABEL) == "package")
+    units = _units(topology, usable, by_package=node.rules.labels.get(ALIGN_LEVEL) == "package")
     single, wide = _marks(holders, units, homes)
     charged_milli, charged_memory, charged_pages = _charges(holders)
     return World(

@@ -12,12 +12,11 @@ from types import MappingProxyType
 from numaplace.model.allocation import Allocation
 from numaplace.model.cpuset import CpuSet
 from numaplace.model.ids import NodeName, PodUid
+from numaplace.model.keys import ALIGN_LEVEL
 from numaplace.model.layout import AlignLevel, Layout, layout_of
 from numaplace.model.request import PodRequest
 from numaplace.model.rules import NodeRules
 from numaplace.model.topology import Topology
-
-ALIGN_LABEL = "numaplace.dev/align-level"
 
 
 class Phase(StrEnum):
@@ -63,7 +62,7 @@ def node_state(
     name: NodeName, rules: NodeRules = NodeRules(), topology: Topology | None = None, reserved: CpuSet = CpuSet()
 ) -> NodeState:
     """An empty node, counted by the align level that its label names (`numa` where none or unknown)."""
-    package = rules.labels.get(ALIGN_LABEL) == AlignLevel.PACKAGE
+    package = rules.labels.get(ALIGN_LEVEL) == AlignLevel.PACKAGE
     align = AlignLevel.PACKAGE if package else AlignLevel.NUMA
     layout = None if topology is None else layout_of(topology, reserved, align)
     return NodeState(name, replace(rules, name=name), topology, layout, reserved)

@@ -31,6 +31,10 @@ class Code(StrEnum):
     WAITING_FOR_ACK = "WAITING_FOR_ACK"
 
 
+SHORT = (Code.GPUS_SHORT, Code.HCAS_SHORT, Code.CPUS_SHORT, Code.HUGEPAGES_SHORT, Code.MEMORY_SHORT)
+"""The whole node has too little of one resource."""
+
+
 @dataclass(frozen=True, slots=True)
 class NumaRoom:
     """What one numa has to give at the moment of a refusal."""

@@ -213,19 +213,23 @@ OFFER = replace(LABELLED, allocatable=Amounts(8000, 16 * 2**30, {"aliyun.com/gpu
 
 
 @pytest.mark.parametrize(
-    ("limits", "sentence"),
+    ("limits", "code", "sentence"),
     [
-        ({"cpu": "5500m"}, "needs 5.5 CPUs; the node has 5 of 8 free"),
-        ({"memory": "12Gi"}, "needs 12.0 GiB memory; the node has 10.0 GiB of 16.0 GiB free"),
-        ({"aliyun.com/gpu": 2}, "needs 2 aliyun.com/gpu; the node has 1 of 2 free"),
-        ({"hugepages-2Mi": "4Mi"}, "needs 4194304 hugepages-2Mi; the node has 2097152 of 2097152 free"),
-        ({"rdma/hca": 1}, "needs 1 rdma/hca; the node does not offer it"),
+        ({"cpu": "5500m"}, Code.CPUS_SHORT, "needs 5.5 CPUs; the node has 5 of 8 free"),
+        ({"memory": "12Gi"}, Code.MEMORY_SHORT, "needs 12.0 GiB memory; the node has 10.0 GiB of 16.0 GiB free"),
+        ({"aliyun.com/gpu": 2}, Code.GPUS_SHORT, "needs 2 aliyun.com/gpu; the node has 1 of 2 free"),
+        (
+            {"hugepages-2Mi": "4Mi"},
+            Code.HUGEPAGES_SHORT,
+            "needs 4194304 hugepages-2Mi; the node has 2097152 of 2097152 free",
+        ),
+        ({"rdma/hca": 1}, Code.NODE_RULE, "needs 1 rdma/hca; the node does not offer it"),
     ],
 )
-def test_what_is_short_on_the_node_is_named_with_both_numbers(limits: dict[str, object], sentence: str) -> None:
+def test_what_is_short_on_the_node_is_named_with_both_numbers(limits: dict[str, object], code: Code, sentence: str) -> None:
     present = admitted(container(limits={"cpu": 3, "memory": "6Gi", "aliyun.com/gpu": 1}), name="there")
     asking = admitted(container(limits=limits), hostNetwork=True)
-    assert says(asking, OFFER, present) == sentence
+    assert says(asking, OFFER, present, code=code) == sentence
 
 
 def test_what_fits_exactly_is_taken() -> None:
@@ -252,7 +256,7 @@ def test_the_two_halves_are_the_whole() -> None:
     request = admitted(nodeSelector={"zone": "b"})
     crowded = replace(PLAIN, max_pods=0)
     assert check_node(request, crowded, SETTINGS) == refusal_of(request, crowded)
-    assert check_present(admitted(), crowded, ()) == refusal_of(admitted(), crowded)
+    assert check_present(admitted(), crowded, (), SETTINGS) == refusal_of(admitted(), crowded)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from numaplace.decide.place.room import room_of
 from numaplace.decide.rules import check, wishes_met
 from numaplace.model.allocation import Allocation
 from numaplace.model.cluster import NodeState
-from numaplace.model.refusal import Code, Refusal
+from numaplace.model.refusal import SHORT, Code, Refusal
 from numaplace.model.request import PodRequest
 from numaplace.model.settings import Settings
 
@@ -30,9 +30,17 @@ class Placement:
 
 
 def judge(node: NodeState, request: PodRequest, settings: Settings = Settings()) -> Placement | Refusal:
-    """What one node says to one Pod: its rules first, then its topology."""
-    refusal = check(request, node.rules, (holder.request for holder in node.holders.values()), settings)
-    return replace(refusal, node=node.name) if refusal else place_on(node, request, settings)
+    """What one node says to one Pod: its rules first, then its topology.
+
+    Where both find the same resource short, the topology's sentence has the numbers of each numa.
+    """
+    ruled = check(request, node.rules, (holder.request for holder in node.holders.values()), settings)
+    if ruled is None:
+        return place_on(node, request, settings)
+    if ruled.code not in SHORT or not request.is_planned:
+        return replace(ruled, node=node.name)
+    answer = place_on(node, request, settings)
+    return answer if isinstance(answer, Refusal) and answer.code is ruled.code else replace(ruled, node=node.name)
 
 
 def place_on(node: NodeState, request: PodRequest, settings: Settings = Settings()) -> Placement | Refusal:

@@ -18,13 +18,15 @@ __all__ = ["check", "check_node", "check_present", "daemon_belongs", "wishes_met
 
 
 def check(request: PodRequest, node: NodeRules, present: Iterable[PodRequest], settings: Settings) -> Refusal | None:
-    """Why the node may not take the Pod: NODE_NOT_ENABLED or NODE_RULE; None where every rule is kept.
+    """Why the node may not take the Pod; None where every rule is kept.
+
+    NODE_NOT_ENABLED, NODE_RULE, or the code of a resource that is short in the whole node.
 
     `present` are the Pods that the node holds or has promised room to; the Pod
     itself among them is passed over. The sentence names no node, so that equal
     answers of many nodes can be counted together; `Refusal.node` does.
     """
-    return check_node(request, node, settings) or check_present(request, node, present)
+    return check_node(request, node, settings) or check_present(request, node, present, settings)
 
 
 def check_node(request: PodRequest, node: NodeRules, settings: Settings) -> Refusal | None:
@@ -39,10 +41,12 @@ def check_node(request: PodRequest, node: NodeRules, settings: Settings) -> Refu
     )
 
 
-def check_present(request: PodRequest, node: NodeRules, present: Iterable[PodRequest]) -> Refusal | None:
+def check_present(
+    request: PodRequest, node: NodeRules, present: Iterable[PodRequest], settings: Settings
+) -> Refusal | None:
     """The rules that also look at the Pods on the node."""
     others = tuple(one for one in present if one.uid != request.uid)
-    return anti_affinity.refuse(request, node, others) or amounts.refuse(request, node, others)
+    return anti_affinity.refuse(request, node, others) or amounts.refuse(request, node, others, settings)
 
 
 def daemon_belongs(request: PodRequest, node: NodeRules) -> bool:

@@ -64,7 +64,7 @@ class AmountTable:
             for i in np.flatnonzero(mask):
                 node = nodes[self.names[i]]
                 present = (holder.request for holder in node.holders.values())
-                mask[i] = check_present(request, node.rules, present) is None
+                mask[i] = check_present(request, node.rules, present, self._settings) is None
         return mask
 
     def admitted(self, request: PodRequest) -> Mask:
