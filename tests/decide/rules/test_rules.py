@@ -226,7 +226,9 @@ OFFER = replace(LABELLED, allocatable=Amounts(8000, 16 * 2**30, {"aliyun.com/gpu
         ({"rdma/hca": 1}, Code.NODE_RULE, "needs 1 rdma/hca; the node does not offer it"),
     ],
 )
-def test_what_is_short_on_the_node_is_named_with_both_numbers(limits: dict[str, object], code: Code, sentence: str) -> None:
+def test_what_is_short_on_the_node_is_named_with_both_numbers(
+    limits: dict[str, object], code: Code, sentence: str
+) -> None:
     present = admitted(container(limits={"cpu": 3, "memory": "6Gi", "aliyun.com/gpu": 1}), name="there")
     asking = admitted(container(limits=limits), hostNetwork=True)
     assert says(asking, OFFER, present, code=code) == sentence

@@ -6,9 +6,10 @@ so that the node rules judge paper and cluster alike.
 
 from collections.abc import Iterable, Mapping
 
-from numaplace.model.cluster import ALIGN_LABEL, ClusterState, NodeState, node_state
+from numaplace.model.cluster import ClusterState, NodeState, node_state
 from numaplace.model.cpuset import CpuSet
 from numaplace.model.ids import NodeName
+from numaplace.model.keys import ALIGN_LEVEL
 from numaplace.model.rules import Amounts, NodeRules
 from numaplace.model.settings import Settings
 from numaplace.model.topology import Topology
@@ -24,7 +25,7 @@ def nodes_of(group: NodeGroup, settings: Settings) -> Iterable[NodeState]:
     """The nodes of a group, empty."""
     labels = dict(group.labels)
     if group.align is not None:
-        labels[ALIGN_LABEL] = group.align
+        labels[ALIGN_LEVEL] = group.align
     topology = group.machine.topology
     amounts = allocatable(topology, group.reserved, labels, group.allocatable_milli, settings)
     for name in group.names:
