@@ -22,7 +22,7 @@ def test_the_node_that_would_be_chosen_comes_first_then_the_nearest_misses() -> 
     text = explanation_text(found)
     assert "node good: fits, score" in text
     assert "it would go here" in text
-    assert "1 GPUs short" in text
+    assert "1 GPU short" in text
 
 
 def test_what_is_missing_is_told_for_each_numa() -> None:

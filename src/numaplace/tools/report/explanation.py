@@ -128,8 +128,14 @@ def _numa_grid(view: NodeView) -> list[str]:
 def _missing(numa: NumaView) -> str:
     if numa.chosen:
         return "chosen"
-    short = [f"{_amount(room, room.short)} {room.resource}" for room in numa.rooms if room.short]
+    short = [_things(room) for room in numa.rooms if room.short]
     return f"{', '.join(short)} short" if short else "enough"
+
+
+def _things(room: Room) -> str:
+    if room.resource == "memory":
+        return f"{size_text(room.short)} memory"
+    return counted(room.short, room.resource.removesuffix("s"))
 
 
 def _amount(room: Room, amount: int) -> str:
