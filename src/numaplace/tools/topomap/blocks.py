@@ -32,12 +32,11 @@ def text(words: str, css: str = "", title: str = "") -> Block:
     return Block(len(words) * (SMALL_LETTER if small else LETTER), height, body)
 
 
-def chip(words: str, css: str, *, style: str = "", title: str = "", least: float = 50) -> Block:
+def chip(words: str, css: str, *, title: str = "", least: float = 50) -> Block:
     """A small box with a word in its middle."""
     width, height = max(least, len(words) * SMALL_LETTER + 10), 24.0
-    styled = f' style="{style}"' if style else ""
     body = (
-        f'<g class="{css}"{styled}>{_titled(title)}<rect width="{number(width)}" height="{number(height)}" rx="3"/>'
+        f'<g class="{css}">{_titled(title)}<rect width="{number(width)}" height="{number(height)}" rx="3"/>'
         f'<text class="small" x="{number(width / 2)}" y="15.5" text-anchor="middle">{escape(words)}</text></g>'
     )
     return Block(width, height, body)

@@ -1,17 +1,15 @@
 """The CPUs of a NUMA domain as small cells: a column is a core, its threads stand below each other.
 
-Cores that share a last-level cache stand together. Neighbours of one holder are one
-rectangle with white lines over it, so that a map of a thousand nodes stays small.
+Cores that share a last-level cache stand together. A row of threads is one rectangle
+with white lines over it, so that a page with many machines stays small.
 """
 
 from collections.abc import Iterator, Sequence
-from html import escape
 from itertools import groupby
 
 from numaplace.model.cpuset import CpuSet, union
 from numaplace.model.topology import Numa, Topology
 from numaplace.tools.topomap.blocks import SMALL_LETTER, Block, flowing, number, stacked, text
-from numaplace.tools.topomap.holders import Paint
 
 CELL, PITCH, ROW_GAP = 8, 9, 4
 CORES_A_ROW = 24
@@ -20,9 +18,9 @@ WIDTH = 244.0  # room for a row of cores, and for two switches with two cards ea
 _LIST_LETTERS = int(WIDTH / SMALL_LETTER)
 
 
-def cpu_grid(topology: Topology, numa: Numa, paint: Paint) -> Block:
+def cpu_grid(topology: Topology, numa: Numa) -> Block:
     """All CPUs of the domain, and their numbers below."""
-    groups = [_group(cores, name, paint) for name, cores in _groups(topology, numa)]
+    groups = [_group(cores, name) for name, cores in _groups(topology, numa)]
     return stacked([flowing(groups, WIDTH, 6), *_numbers(numa.cpus)], 4)
 
 
@@ -40,40 +38,30 @@ def _groups(topology: Topology, numa: Numa) -> Iterator[tuple[str, list[CpuSet]]
                 yield name, mine
 
 
-def _group(cores: Sequence[CpuSet], name: str, paint: Paint) -> Block:
+def _group(cores: Sequence[CpuSet], name: str) -> Block:
     threads = max(map(len, cores))
     rows = [cores[at : at + CORES_A_ROW] for at in range(0, len(cores), CORES_A_ROW)]
     pitch = threads * PITCH + ROW_GAP
-    runs: dict[str | None, list[str]] = {}
-    cpus: dict[str | None, int] = {}
-    for row, in_row in enumerate(rows):
-        for thread in range(threads):
-            for holder, first, members in _runs(in_row, thread, paint):
-                width = len(members) * PITCH - 1
-                place = f"M{first * PITCH} {row * pitch + thread * PITCH}"
-                runs.setdefault(holder, []).append(f"{place}h{width}v{CELL}h-{width}z")
-                cpus[holder] = cpus.get(holder, 0) | CpuSet.of(members).bits
-    paths = (_path(holder, "".join(parts), CpuSet(cpus[holder]), paint) for holder, parts in runs.items())
+    shape = "".join(
+        f"M{first * PITCH} {row * pitch + thread * PITCH}h{count * PITCH - 1}v{CELL}h-{count * PITCH - 1}z"
+        for row, in_row in enumerate(rows)
+        for thread in range(threads)
+        for first, count in _runs(in_row, thread)
+    )
+    cells = f'<path class="cpu" d="{shape}"><title>CPUs {union(cores)}</title></path>'
     width, height = len(rows[0]) * PITCH - 1, len(rows) * pitch - ROW_GAP - 1
-    grid = Block(width, height, "".join(paths) + _lines(len(rows[0]), height))
+    grid = Block(width, height, cells + _lines(len(rows[0]), height))
     return stacked([text(name, "small soft"), grid], 1) if name else grid
 
 
-def _runs(cores: Sequence[CpuSet], thread: int, paint: Paint) -> Iterator[tuple[str | None, int, list[int]]]:
-    """Neighbouring cores of one holder: the holder, the first column, and the CPUs."""
-    cells = [list(core)[thread] if len(core) > thread else None for core in cores]
+def _runs(cores: Sequence[CpuSet], thread: int) -> Iterator[tuple[int, int]]:
+    """Neighbouring cores that have such a thread: the first column, and how many."""
     column = 0
-    for (is_cpu, holder), some in groupby(cells, key=lambda cpu: (cpu is not None, paint.holder_of_cpu(cpu))):
-        members = list(some)
-        if is_cpu:
-            yield holder, column, [cpu for cpu in members if cpu is not None]
-        column += len(members)
-
-
-def _path(holder: str | None, shape: str, cpus: CpuSet, paint: Paint) -> str:
-    style = f' style="fill:{paint.colours[holder]}"' if holder is not None else ""
-    title = f"<title>{escape(paint.title_of(holder))}CPUs {cpus}</title>"
-    return f'<path class="cpu"{style} d="{shape}">{title}</path>'
+    for has_thread, some in groupby(len(core) > thread for core in cores):
+        count = len(list(some))
+        if has_thread:
+            yield column, count
+        column += count
 
 
 def _lines(columns: int, height: float) -> str:

@@ -1,19 +1,20 @@
 """GPUs and HCAs as chips, inside the switches and host bridges that they share."""
 
+from collections.abc import Iterable
+
 from numaplace.model.devices import Gpu, Hca
 from numaplace.model.ids import PciAddress
 from numaplace.model.topology import Topology
 from numaplace.tools.show import words
 from numaplace.tools.show.wiring import Shared, Thing, wiring_of
 from numaplace.tools.topomap.blocks import Block, beside, chip, flowing, framed, text
-from numaplace.tools.topomap.holders import Paint
 
 
 class Chips:
     """The chips of one machine."""
 
-    def __init__(self, topology: Topology, paint: Paint) -> None:
-        self.topology, self.paint = topology, paint
+    def __init__(self, topology: Topology) -> None:
+        self.topology = topology
         self.numbers: dict[PciAddress, int] = {gpu.pci: number for number, gpu in enumerate(topology.gpus)}
 
     def of(self, numa: int | None, width: float) -> Block:
@@ -27,20 +28,19 @@ class Chips:
             name = "host bridge" if thing.is_host_bridge else "PCIe switch"
             inside = beside((self._thing(one) for one in thing.below), 5)
             return framed(inside, "bridge", text(name, "small soft", title=thing.bridge), pad=5)
-        return self._gpu(thing) if isinstance(thing, Gpu) else self._hca(thing)
+        return self._gpu(thing) if isinstance(thing, Gpu) else _hca(thing)
 
     def _gpu(self, gpu: Gpu) -> Block:
-        holder = self.paint.holders.gpus.get(gpu.pci)
-        details = [words.model_text(gpu), gpu.pci, gpu.uuid or "", words.health_text(gpu)]
-        return self._chip(f"GPU {self.numbers[gpu.pci]}", "gpu", holder, details, bool(words.health_text(gpu)))
+        bad = words.health_text(gpu)
+        details = [words.model_text(gpu), gpu.pci, gpu.uuid or "", bad]
+        return _chip(f"GPU {self.numbers[gpu.pci]}", "gpu", details, is_bad=bool(bad))
 
-    def _hca(self, hca: Hca) -> Block:
-        holder = self.paint.holders.hcas.get(hca.name)
-        details = [hca.pci or "no PCI address", words.ports_text(hca.ports), words.health_text(hca)]
-        is_bad = bool(words.health_text(hca)) or not any(port.active for port in hca.ports)
-        return self._chip(hca.name, "hca", holder, details, is_bad)
 
-    def _chip(self, name: str, kind: str, holder: str | None, details: list[str], is_bad: bool) -> Block:
-        css = " ".join([kind, *["own"] * (holder is not None), *["bad"] * is_bad])
-        title = self.paint.title_of(holder) + ", ".join(filter(None, [name, *details]))
-        return chip(name, css, style=self.paint.style_of(holder), title=title)
+def _hca(hca: Hca) -> Block:
+    bad = words.health_text(hca)
+    details = [hca.pci or "no PCI address", words.ports_text(hca.ports), bad]
+    return _chip(hca.name, "hca", details, is_bad=bool(bad) or not any(port.active for port in hca.ports))
+
+
+def _chip(name: str, kind: str, details: Iterable[str], *, is_bad: bool) -> Block:
+    return chip(name, f"{kind} bad" if is_bad else kind, title=", ".join(filter(None, [name, *details])))

@@ -5,9 +5,9 @@ from html import escape
 from numaplace.model.topology import Topology
 from numaplace.tools.show.words import links_text, machine_text, memory_text
 from numaplace.tools.topomap.blocks import Block, beside, chip, moved, number, stacked, text
-from numaplace.tools.topomap.colours import STYLE
 from numaplace.tools.topomap.cpu_grid import CELL
 from numaplace.tools.topomap.node_svg import draw_node
+from numaplace.tools.topomap.style import STYLE
 
 MARGIN = 16
 

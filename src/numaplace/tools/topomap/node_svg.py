@@ -1,10 +1,10 @@
 """The drawing of one machine: packages, NUMA domains, CPUs, caches, GPUs, HCAs and links.
 
-With holders it shows who has what, for a map of nodes; without, what there is. It
-goes inside an <svg> that has `STYLE` (see `colours`).
+It shows what there is; who holds what is drawn in the browser, by `page.js`. It goes
+inside an <svg> that has `STYLE`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from math import ceil, sqrt
 
 from numaplace.model.topology import Numa, NumaKind, Package, Topology
@@ -12,27 +12,19 @@ from numaplace.tools.show import words
 from numaplace.tools.topomap.blocks import EMPTY, Block, columns, flowing, framed, stacked, text, widened
 from numaplace.tools.topomap.cpu_grid import WIDTH, cpu_grid
 from numaplace.tools.topomap.device_chips import Chips
-from numaplace.tools.topomap.holders import Holders, Paint
 from numaplace.tools.topomap.link_arcs import link_arcs
 
 
-def draw_node(
-    topology: Topology, holders: Holders | None = None, colours: Mapping[str, str] | None = None, heading: str = ""
-) -> Block:
-    """Draw a machine; `colours` gives some labels of `holders` a colour of their own (`#rrggbb`).
-
-    Equal arguments give equal text. CPU ids, addresses and holders are in tooltips.
-    """
-    node = _Node(topology, Paint(holders, colours))
-    css = "np held" if holders is not None else "np"
-    block = stacked([text(heading, "head") if heading else EMPTY, *node.parts()], 10)
-    return Block(block.width, block.height, f'<g class="{css}">{block.body}</g>')
+def draw_node(topology: Topology, heading: str = "") -> Block:
+    """Draw a machine; equal arguments give equal text. CPU ids and addresses are in tooltips."""
+    block = stacked([text(heading, "head") if heading else EMPTY, *_Node(topology).parts()], 10)
+    return Block(block.width, block.height, f'<g class="np">{block.body}</g>')
 
 
 class _Node:
-    def __init__(self, topology: Topology, paint: Paint) -> None:
-        self.topology, self.paint = topology, paint
-        self.chips = Chips(topology, paint)
+    def __init__(self, topology: Topology) -> None:
+        self.topology = topology
+        self.chips = Chips(topology)
 
     def parts(self) -> Iterator[Block]:
         """Packages, then what belongs to none of them, then links."""
@@ -57,7 +49,7 @@ class _Node:
     def domain(self, numa: Numa) -> Block:
         """A domain with CPUs."""
         about = ", ".join(filter(None, (words.memory_text(numa), words.cores_text(self.topology, numa.cpus))))
-        inside = stacked([cpu_grid(self.topology, numa, self.paint), self.chips.of(numa.id, WIDTH)], 8)
+        inside = stacked([cpu_grid(self.topology, numa), self.chips.of(numa.id, WIDTH)], 8)
         return framed(widened(inside, WIDTH), "numa", text(f"NUMA {numa.id}: {about}"))
 
     def bare_domains(self) -> Iterator[Block]:

@@ -12,7 +12,7 @@ from importlib.resources import files
 import msgspec
 
 from numaplace.tools.topomap.cluster_map import MapNode, map_json
-from numaplace.tools.topomap.colours import STYLE
+from numaplace.tools.topomap.style import STYLE
 from numaplace.tools.topomap.wirings import wirings
 
 MOST_ROWS = 20_000  # of the table of Pods; the map still has all of them
