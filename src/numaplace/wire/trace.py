@@ -18,7 +18,7 @@ from numaplace.model.settings import Settings
 from numaplace.wire.pod import decode as decode_pod
 from numaplace.wire.quantity import parse_quantity
 from numaplace.wire.strict import shown
-from numaplace.wire.trace_rows import Row, columns_of, csv_rows, json_rows, number
+from numaplace.wire.trace_rows import Row, columns_of, csv_rows, json_rows, name_in, number, whole
 
 GPU_MODEL_LABEL = "numaplace.dev/gpu-model"  # put on the nodes of openb, asked by Pods that name models
 
@@ -114,13 +114,13 @@ def _own(row: Mapping[str, object], where: str, wishes: Wishes, settings: Settin
     }
     said = {key: _text(row, column) for column, key in _ANNOTATED.items() if _text(row, column)}
     pod = _pod(
-        name=_text(row, "name") or _refuse(where, "name", "", "a name"),
-        namespace=_text(row, "namespace") or "default",
+        name=name_in(_text(row, "name"), f"{where}: name"),
+        namespace=name_in(_text(row, "namespace") or "default", f"{where}: namespace"),
         milli=milli,
         annotations=said or _wished(wishes, milli, settings),
         model=_text(row, "gpu_model"),
         settings=settings,
-        priority=int(number(_text(row, "priority") or "0", f"{where}: priority", -(2**31), 2**31 - 1)),
+        priority=whole(_text(row, "priority") or "0", f"{where}: priority", -(2**31), 2**31 - 1),
     )
     return TracedPod(pod, arrives_s, leaves_s)
 
@@ -133,17 +133,17 @@ def _read_openb(rows: Iterator[tuple[Row, str]], where: str, wishes: Wishes, set
     """openb: whole cards and Pods without a card; Pods that share a card are left out and counted."""
     pods, shares = [], 0
     for row, at in rows:
-        gpus = int(number(row["num_gpu"], f"{at}: num_gpu", 0, 1024))
+        gpus = whole(row["num_gpu"], f"{at}: num_gpu", 0, 1024)
         milli = number(row["gpu_milli"], f"{at}: gpu_milli", 0, _WHOLE_CARD_MILLI)
         if gpus and milli < _WHOLE_CARD_MILLI:
             shares += 1
             continue
         amounts = {
-            "cpu": int(number(row["cpu_milli"], f"{at}: cpu_milli", 0, 10**9)),
-            "memory": 1000 * _MIB * int(number(row["memory_mib"], f"{at}: memory_mib", 0, 10**12)),
+            "cpu": whole(row["cpu_milli"], f"{at}: cpu_milli", 0, 10**9),
+            "memory": 1000 * _MIB * whole(row["memory_mib"], f"{at}: memory_mib", 0, 10**12),
             settings.gpu_resource: 1000 * gpus,
         }
-        name = row["name"] or _refuse(at, "name", "", "a name")
+        name = name_in(row["name"], f"{at}: name")
         annotations = _wished(wishes, amounts, settings)
         pod = _pod(name, "openb", amounts, annotations, row.get("gpu_spec", ""), settings)
         arrives_s, leaves_s = _times(row.get("creation_time", "0") or "0", row.get("deletion_time", ""), at)
@@ -163,9 +163,10 @@ def _read_dlrm(rows: Iterator[tuple[Row, str]], where: str, wishes: Wishes, sett
             settings.gpu_resource: parse_quantity(row["gpu_request"], f"{at}: gpu_request"),
             settings.hca_resource: 1000 * (number(row["rdma_request"], f"{at}: rdma_request", 0, 10**6) > 0),
         }
-        name = row["instance_sn"] or _refuse(at, "instance_sn", "", "a name")
+        name = name_in(row["instance_sn"], f"{at}: instance_sn")
+        app = name_in(row["app_name"] or "dlrm", f"{at}: app_name")
         annotations = _wished(wishes, amounts, settings)
-        pod = _pod(name.replace("_", "-"), row["app_name"] or "dlrm", amounts, annotations, "", settings)
+        pod = _pod(name.replace("_", "-"), app, amounts, annotations, "", settings)
         arrives_s, leaves_s = _times(row.get("creation_time", "") or "0", row.get("deletion_time", ""), at)
         pods.append(TracedPod(pod, arrives_s, leaves_s))
     notes = [f"{where}: disks and shares of an RDMA NIC's bandwidth are not modelled: a share is one shared HCA"]
@@ -216,7 +217,3 @@ def _times(arrives: str, leaves: str, where: str) -> tuple[float, float | None]:
     if leaves_s is not None and leaves_s < arrives_s:
         raise InputError(f"{where}: time of leaving", found=leaves, wanted=f"a time not before the arrival, {arrives}")
     return arrives_s, leaves_s
-
-
-def _refuse(where: str, column: str, found: str, wanted: str) -> str:
-    raise InputError(f"{where}: {column}", found=shown(found), wanted=wanted)

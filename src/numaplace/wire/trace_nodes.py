@@ -12,7 +12,7 @@ from numaplace.model.settings import Settings
 from numaplace.wire.machine import discovered
 from numaplace.wire.node_groups import MAX_NODES, NodeGroup
 from numaplace.wire.trace import GPU_MODEL_LABEL
-from numaplace.wire.trace_rows import Row, columns_of, csv_rows, number
+from numaplace.wire.trace_rows import Row, columns_of, csv_rows, name_in, whole
 
 COLUMNS = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
 CPUS_OF_TWO_PACKAGES = 32  # from this size on a server of that time has two sockets
@@ -49,13 +49,11 @@ def machine_words(cpus: int, memory_mib: int, gpus: int) -> str:
 
 
 def _group(row: Row, where: str, settings: Settings) -> NodeGroup:
-    cpus = int(number(row["cpu_milli"], f"{where}: cpu_milli", 1000, 8_192_000)) // 1000
-    memory_mib = int(number(row["memory_mib"], f"{where}: memory_mib", 1, 10**8))
-    gpus = int(number(row["gpu"], f"{where}: gpu", 0, 128))
-    if not row["sn"]:
-        raise InputError(f"{where}: sn", found="nothing", wanted="the name of the node")
+    cpus = whole(row["cpu_milli"], f"{where}: cpu_milli", 1000, 8_192_000) // 1000
+    memory_mib = whole(row["memory_mib"], f"{where}: memory_mib", 1, 10**8)
+    gpus = whole(row["gpu"], f"{where}: gpu", 0, 128)
     return NodeGroup(
-        names=(NodeName(row["sn"]),),
+        names=(NodeName(name_in(row["sn"], f"{where}: sn")),),
         machine=discovered(machine_words(cpus, memory_mib, gpus)),
         labels=dict(_labels(row, gpus, settings)),
     )

@@ -3,13 +3,16 @@
 import csv
 import json
 import math
+import re
 from collections.abc import Iterator
 
 from numaplace.model.errors import InputError
-from numaplace.wire.strict import shown
+from numaplace.wire.strict import LONGEST_NAME, shown
 
 MAX_ROWS = 1_000_000
 MAX_HEADER = 10_000  # characters
+
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
 
 Row = dict[str, str]
 
@@ -58,10 +61,23 @@ def json_rows(text: str, where: str) -> Iterator[tuple[dict[str, object], str]]:
 
 def number(text: str, where: str, least: float, most: float) -> float:
     """A finite number within bounds; InputError names `where`."""
-    try:
-        found = float(text) if len(text) <= 40 else math.nan
-    except ValueError:
-        found = math.nan
+    found = float(text) if len(text) <= 40 and _NUMBER.fullmatch(text) else math.nan
     if not least <= found <= most:
         raise InputError(where, found=shown(text), wanted=f"a number, {least:g}..{most:g}")
     return found
+
+
+def whole(text: str, where: str, least: int, most: int) -> int:
+    """A whole number within bounds, also written as 2.0; InputError names `where`."""
+    found = number(text, where, least, most)
+    if not found.is_integer():
+        raise InputError(where, found=shown(text), wanted=f"a whole number, {least}..{most}")
+    return int(found)
+
+
+def name_in(text: str, where: str) -> str:
+    """A name that can stand in a line of a report; InputError names `where`."""
+    if not text or not text.isprintable() or len(text) > LONGEST_NAME:
+        wanted = f"a name of 1 to {LONGEST_NAME} characters that can be printed"
+        raise InputError(where, found=shown(text), wanted=wanted)
+    return text
