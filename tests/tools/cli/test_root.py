@@ -96,3 +96,15 @@ def test_a_reader_that_leaves_early_is_no_error_to_talk_about(write: str, reader
     done = run_with_command(f"for line in range(100_000): {write}(line)", pipe=f"| {reader}")
     assert done.returncode == 1
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("lines", [1, 100_000])
+def test_a_full_disk_is_one_sentence(lines: int) -> None:
+    done = run_with_command(f"for line in range({lines}): click.echo(line)", pipe="> /dev/full")
+    assert done.returncode == 1
+    assert done.stderr == "numaplace: standard output: found no space left; expected room for the answer\n"
+
+
+def test_a_name_in_a_complaint_cannot_move_the_cursor() -> None:
+    done = run("show", "--sysroot", "absent\x1b[31m\u202e")
+    assert done.stderr.startswith("numaplace: absent?[31m?: found nothing")

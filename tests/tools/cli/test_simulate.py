@@ -165,6 +165,12 @@ def test_a_mistake_is_one_sentence_and_nothing_is_written(
     assert sorted(path.name for path in folder.iterdir()) == before
 
 
+def test_what_files_hold_cannot_move_the_cursor(folder: Path) -> None:
+    (folder / "nodes.yaml").write_text(NODES.replace("{name", '{taints: [{key: "a\\e[2J", effect: NoSchedule}], name'))
+    assert "the taint a?[2J:NoSchedule" in ran("--pods", "pods.csv").stdout
+    assert "the taint a?[2J:NoSchedule" in CliRunner().invoke(explain, ["pod.yaml", "--nodes", "nodes.yaml"]).stdout
+
+
 def test_a_file_that_unpacks_to_too_much_is_refused(folder: Path) -> None:
     (folder / "bomb.csv.gz").write_bytes(gzip.compress(b"name,arrives_s\n" + b"a,0\n" * 25_000_000, compresslevel=1))
     assert str(ran("--pods", "bomb.csv.gz").exception) == (

@@ -130,3 +130,4 @@ def test_a_terminal_without_the_signs_gets_plainer_ones() -> None:
 
 def test_what_files_hold_cannot_move_the_cursor() -> None:
     assert plain("model \x1b[2J\x07\r\x9b\n", "utf-8") == "model ?[2J???\n"
+    assert plain("pod\u202egnp.a\u2028b\u2066\n", "utf-8") == "pod?gnp.a?b?\n"

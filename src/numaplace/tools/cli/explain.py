@@ -1,5 +1,6 @@
 """`numaplace explain`: one Pod held against every node, with all the reasons."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from numaplace.tools.cli.files import read_text, write_whole
 from numaplace.tools.cli.paper import read_nodes, read_pods
 from numaplace.tools.cli.settings import settings_of, settings_options
 from numaplace.tools.report.explanation import Explanation, explanation_json, explanation_text
+from numaplace.tools.show.plain import plain
 from numaplace.tools.sim.arrivals import intake_of
 from numaplace.tools.sim.contenders import contender
 from numaplace.tools.sim.explaining import explain as explain_pod
@@ -92,6 +94,6 @@ def _explained(pod: Pod, nodes: Sequence[NodeState], settings: Settings) -> Expl
 
 def _shown(found: Sequence[Explanation], output: str) -> str:
     if output == "table":
-        return "\n\n".join(map(explanation_text, found))
+        return plain("\n\n".join(map(explanation_text, found)), sys.stdout.encoding)
     document = {"v": 1, "pods": [explanation_json(one) for one in found]}
     return msgspec.json.format(msgspec.json.encode(document), indent=1).decode()

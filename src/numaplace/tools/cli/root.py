@@ -6,6 +6,7 @@ command is imported until that command runs, so `--help` answers at once.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from importlib import import_module
@@ -15,9 +16,10 @@ import click
 
 from numaplace import __version__
 from numaplace.model.errors import BrokenPromiseError, NumaplaceError
+from numaplace.tools.show.plain import plain
 
 EXIT_BAD_INPUT = 2  # the status click itself uses for a wrong option
-EXIT_READER_GONE = 1  # as click does when standard output is closed early
+EXIT_OUTPUT_LOST = 1  # as click does when standard output is closed early
 
 
 class Entry(NamedTuple):
@@ -69,7 +71,7 @@ def root() -> None:
 def main() -> NoReturn:
     """Run the command line of this process and exit.
 
-    Status 0: done. 1: interrupted, or the reader of our output went away. 2: the input
+    Status 0: done. 1: interrupted, or our output found no reader or no room. 2: the input
     or an option is wrong, told in one sentence on standard error, no traceback.
     """
     try:
@@ -80,10 +82,15 @@ def main() -> NoReturn:
     except BrokenPromiseError:
         raise  # a defect of ours: whoever mends it needs the traceback
     except NumaplaceError as error:
-        sys.stderr.write(f"numaplace: {error}\n")
+        sys.stderr.write(plain(f"numaplace: {error}\n", sys.stderr.encoding))
         raise SystemExit(EXIT_BAD_INPUT) from None
-    except BrokenPipeError:
+    except OSError as error:
+        # Only of output: whoever reads files has made an InputError of theirs. ENOSPC is /dev/full and a full disk.
+        if error.errno not in (errno.EPIPE, errno.ENOSPC):
+            raise
         # What is still buffered would fail once more, noisily, when the interpreter ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(EXIT_READER_GONE) from None
+        if error.errno == errno.ENOSPC:
+            sys.stderr.write("numaplace: standard output: found no space left; expected room for the answer\n")
+        raise SystemExit(EXIT_OUTPUT_LOST) from None
     raise AssertionError("click ends the process itself")

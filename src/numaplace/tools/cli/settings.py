@@ -15,7 +15,7 @@ WEIGHT_NAMES = tuple(field.name.replace("_", "-") for field in fields(Weights))
 
 
 def settings_options(command: Command) -> Command:
-    """Add the options; the command gets them as `hcas`, `pod_ip_rdma`, `spread`, `weight`, `enable_label`."""
+    """Add the options; the command gets them by the names of the arguments of `settings_of`."""
     for option in reversed(
         (
             click.option(
@@ -27,6 +27,7 @@ def settings_options(command: Command) -> Command:
             ),
             click.option("--pod-ip-rdma", is_flag=True, help="Pods may use RDMA without hostNetwork."),
             click.option("--spread", is_flag=True, help="Emptier nodes first instead of fuller ones."),
+            click.option("--hold-back", is_flag=True, help="Keep one node for the oldest Pod that waits."),
             click.option(
                 "--weight",
                 multiple=True,
@@ -45,11 +46,15 @@ def settings_options(command: Command) -> Command:
 
 
 def settings_of(
-    hcas: str, pod_ip_rdma: bool, spread: bool, weight: tuple[str, ...], enable_label: str | None
+    hcas: str, pod_ip_rdma: bool, spread: bool, hold_back: bool, weight: tuple[str, ...], enable_label: str | None
 ) -> Settings:
     """The settings that the options ask for; InputError for a weight or a label that is none."""
     settings = Settings(
-        hcas_exclusive=hcas == "exclusive", pod_ip_rdma=pod_ip_rdma, spread_nodes=spread, weights=_weights(weight)
+        hcas_exclusive=hcas == "exclusive",
+        pod_ip_rdma=pod_ip_rdma,
+        spread_nodes=spread,
+        holds_node_back=hold_back,
+        weights=_weights(weight),
     )
     if enable_label is None:
         return settings

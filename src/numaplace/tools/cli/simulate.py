@@ -20,6 +20,7 @@ from numaplace.tools.report.compare import Run, compare_text
 from numaplace.tools.report.document import document_text
 from numaplace.tools.report.table import outcome_text
 from numaplace.tools.report.totals import totals_of, whole_gpus
+from numaplace.tools.show.plain import plain
 from numaplace.tools.sim.arrivals import Intake, intake_of
 from numaplace.tools.sim.contenders import AGAINST, contender
 from numaplace.tools.sim.inflate import inflate
@@ -184,4 +185,4 @@ def _shown(runs: Sequence[Run], output: str, settings: Settings, *, scores: bool
     if output == "html":
         return map_page(runs, settings)
     text = outcome_text(outcome, totals, scores=scores)
-    return f"{text}\n\n{compare_text(runs)}" if compared else text
+    return plain(f"{text}\n\n{compare_text(runs)}" if compared else text, sys.stdout.encoding)
