@@ -51,6 +51,14 @@ def test_the_vectors_admit_the_nodes_that_the_rules_admit(asked: list[tuple[int,
             ledger.grant(one.request, name, None, 0.0)
 
 
+def test_amounts_beyond_any_machine_are_compared_too() -> None:
+    nodes = "nodes:\n- {name: n, machine: 1pkg 8cpu, allocatable: {cpu: 1e18, memory: 1Ei, a/b: 1e18}}"
+    ledger = Ledger(cluster(nodes), Settings())
+    small, large = arrivals(HEAD, "p,0,3,1Gi,0,0", "q,0,3,8Ei,0,0")
+    assert ledger.table.fits(small.request, ledger.nodes).tolist() == [True]
+    assert ledger.table.fits(large.request, ledger.nodes).tolist() == [False]
+
+
 def test_the_score_is_the_mean_share_of_cpu_and_memory_that_stays_free() -> None:
     ledger = Ledger(cluster("nodes:\n- {name: n, machine: 1pkg 10cpu smt1 10GiB}"), Settings())
     (one,) = arrivals(HEAD, "p,0,3,5Gi,0,0")

@@ -18,7 +18,7 @@ from numaplace.model.settings import Settings
 from numaplace.tools.sim.shape import rules_shape
 
 CPU, MEMORY, PODS = "cpu", "memory", "pods"
-UNTOLD = 2**62  # a node that does not tell an amount is not judged by it
+UNTOLD = 2**62  # a node that does not tell an amount is not judged by it; no amount counts as more
 
 Vector = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -77,7 +77,8 @@ class AmountTable:
 
 
 def _asks(amounts: Amounts) -> dict[str, int]:
-    return {CPU: amounts.cpu_milli, MEMORY: amounts.memory_bytes, PODS: 1, **amounts.others}
+    asked = {CPU: amounts.cpu_milli, MEMORY: amounts.memory_bytes, PODS: 1, **amounts.others}
+    return {name: min(amount, UNTOLD) for name, amount in asked.items()}
 
 
 def _offered(nodes: Sequence[NodeState]) -> dict[str, Vector]:
@@ -87,7 +88,8 @@ def _offered(nodes: Sequence[NodeState]) -> dict[str, Vector]:
     for i, (node, one) in enumerate(zip(nodes, told, strict=True)):
         if one is not None:
             for name in names:
-                rows[name][i] = {CPU: one.cpu_milli, MEMORY: one.memory_bytes}.get(name, one.others.get(name, 0))
+                amount = {CPU: one.cpu_milli, MEMORY: one.memory_bytes}.get(name, one.others.get(name, 0))
+                rows[name][i] = min(amount, UNTOLD)
         if node.rules.max_pods is not None:
             rows[PODS][i] = node.rules.max_pods
     return rows
