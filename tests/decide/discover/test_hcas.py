@@ -90,6 +90,15 @@ def test_soft_roce_has_no_function_and_lies_where_its_interface_does() -> None:
     assert (one.pci, one.numa, one.vendor, one.path) == (None, 1, "", ("pci0000:3a", "0000:3a:00.0"))
 
 
+def test_soft_roce_below_the_card_of_its_interface_has_no_function_either() -> None:
+    card, link = function(CARD, vendor="0x15b3", numa_node="1")
+    real = f"sys/devices/{CARD}/infiniband/rxe0"
+    links = link | {f"{HCA}/rxe0": real, f"{real}/device": f"sys/devices/{CARD}"}
+    links |= {f"{NET}/ens1": f"sys/devices/{CARD}/net/ens1"}
+    one = only(discover(two_sockets() | card | {f"{real}/parent": "ens1"}, links))
+    assert (one.pci, one.numa, one.vendor) == (None, 1, "")
+
+
 def test_soft_roce_on_a_bond_has_an_unknown_domain() -> None:
     found = discover(two_sockets() | {f"{HCA}/rxe0/node_type": "1: CA", f"{HCA}/rxe0/parent": "bond0"})
     assert (only(found).pci, only(found).numa) == (None, None)

@@ -60,7 +60,12 @@ def _hca(
 
 
 def _own_function(reading: Reading, folder: str) -> PciAddress | None:
-    """The PCI function behind the HCA: where its device link leads, else where the HCA itself lies."""
+    """The PCI function behind the HCA: where its device link leads, else where the HCA itself lies.
+
+    None for soft-RoCE, which names its interface; older kernels make it a child of that interface's card.
+    """
+    if reading.text(f"{folder}/parent"):
+        return None
     real = reading.tree.follow(folder)
     device = reading.tree.links.get(f"{real}/device")
     return function_on(device if device is not None else real)
