@@ -7,7 +7,7 @@ Chosen by `decide/place`, kept by the ledger, carried by the annotation
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from numaplace.model.cpuset import CpuSet
+from numaplace.model.cpuset import CpuSet, union
 from numaplace.model.ids import ContainerName, GpuUuid, HcaName, NodeName, NumaId, PciAddress
 from numaplace.model.proximity import Level
 from numaplace.model.request import Hugepages, Policy
@@ -64,10 +64,7 @@ class Allocation:
     @property
     def cpus(self) -> CpuSet:
         """All exclusive CPUs of the Pod."""
-        bits = 0
-        for share in self.containers.values():
-            bits |= share.cpus.bits
-        return CpuSet(bits)
+        return union(share.cpus for share in self.containers.values())
 
     @property
     def gpus(self) -> tuple[GpuRef, ...]:

@@ -48,6 +48,11 @@ class NodeState:
     reserved: CpuSet = CpuSet()
     holders: Mapping[PodUid, Holder] = field(default_factory=lambda: MappingProxyType({}))
 
+    @property
+    def requests(self) -> tuple[PodRequest, ...]:
+        """What the Pods in its book ask: those that the node rules look at beside a newcomer."""
+        return tuple(holder.request for holder in self.holders.values())
+
     def holding(self, holder: Holder) -> "NodeState":
         """The node with `holder` in its book, in place of any entry of the same Pod."""
         return replace(self, holders=MappingProxyType({**self.holders, holder.request.uid: holder}))

@@ -7,7 +7,7 @@ that are broken by position are broken by name. GPU and HCA sets are bitmasks ov
 over the *placeable* numas.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -68,6 +68,11 @@ class Layout:
         return sum(1 << u for u, unit in enumerate(self.units) if unit & numas)
 
     @property
+    def usable_cpus(self) -> int:
+        """How many CPUs the placeable numas have together."""
+        return sum(bits.bit_count() for bits in self.cpus)
+
+    @property
     def all_numas(self) -> int:
         """Every placeable numa."""
         return (1 << len(self.numas)) - 1
@@ -105,29 +110,37 @@ def _counted(same: _Same, reserved: CpuSet, align: AlignLevel) -> Layout:
     units = _units(packages, align)
     sizes = sorted({pool.page_bytes for numa in topology.numas for pool in numa.hugepages})
     return _one(
-        align,
-        ids,
-        units,
-        tuple(cpus.values()),
-        (reserved & topology.online).bits,
-        tuple(core.bits for core in topology.cores),
-        tuple(llc.cpus.bits for llc in topology.llcs),
-        tuple(kind.cpus.bits for kind in topology.core_kinds),
-        max((len(core) for core in topology.cores), default=1),
-        distance,
-        _unit_distance(units, distance),
-        tuple(_small_page_bytes(topology, id) for id in ids),
-        tuple((size, tuple(_pages(topology, id, size) for id in ids)) for size in sizes),
-        tuple(_home(topology, ids, gpu.numa) for gpu in topology.gpus),
-        tuple(_home(topology, ids, hca.numa) for hca in topology.hcas),
-        sum(1 << i for i, gpu in enumerate(topology.gpus) if not gpu.mig),
-        tuple(tuple(level_between(topology, a, b) for b in topology.gpus) for a in topology.gpus),
-        tuple(tuple(level_between(topology, a, b) for b in topology.hcas) for a in topology.gpus),
-        _groups(topology),
+        align=align,
+        numas=ids,
+        units=units,
+        cpus=tuple(cpus.values()),
+        reserved=(reserved & topology.online).bits,
+        cores=tuple(core.bits for core in topology.cores),
+        llcs=tuple(llc.cpus.bits for llc in topology.llcs),
+        core_kinds=tuple(kind.cpus.bits for kind in topology.core_kinds),
+        threads=max((len(core) for core in topology.cores), default=1),
+        distance=distance,
+        unit_distance=_unit_distance(units, distance),
+        memory=tuple(_small_page_bytes(topology, id) for id in ids),
+        pages=tuple((size, tuple(_pages(topology, id, size) for id in ids)) for size in sizes),
+        gpu_home=tuple(_home(topology, ids, gpu.numa) for gpu in topology.gpus),
+        hca_home=tuple(_home(topology, ids, hca.numa) for hca in topology.hcas),
+        whole_gpus=sum(1 << i for i, gpu in enumerate(topology.gpus) if not gpu.mig),
+        gpu_links=tuple(tuple(level_between(topology, a, b) for b in topology.gpus) for a in topology.gpus),
+        hca_links=tuple(tuple(level_between(topology, a, b) for b in topology.hcas) for a in topology.gpus),
+        groups=_groups(topology),
     )
 
 
 _one = lru_cache(maxsize=8192)(Layout)
+
+
+def joined(masks: Iterable[int]) -> int:
+    """Everything that is in any of these masks."""
+    bits = 0
+    for mask in masks:
+        bits |= mask
+    return bits
 
 
 @lru_cache(maxsize=1 << 14)

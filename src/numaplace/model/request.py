@@ -21,6 +21,11 @@ class Policy(StrEnum):
     BEST_EFFORT = "BestEffort"
     NONE = "None"  # no policy named
 
+    @property
+    def aligns(self) -> bool:
+        """Whether a Pod may be refused because its parts cannot lie close enough."""
+        return self in (Policy.SINGLE_NUMA_NODE, Policy.RESTRICTED)
+
 
 class Exclusivity(StrEnum):
     """Whether single-numa and multi-numa Pods may meet in one numa (singleNUMANodeExclusive)."""

@@ -33,31 +33,30 @@ class Ask:
     @property
     def aligns(self) -> bool:
         """Whether the policy may refuse for alignment."""
-        return self.policy in (Policy.SINGLE_NUMA_NODE, Policy.RESTRICTED)
+        return self.policy.aligns
 
 
 def ask_of(request: PodRequest) -> Ask:
     """What `request` asks, reduced to what decides."""
     mode = request.memory_mode
-    aligns = request.policy in (Policy.SINGLE_NUMA_NODE, Policy.RESTRICTED)
     confined = request.cpu_mode is CpuMode.CONFINED
     exclusive_cpus = request.cpu_mode is CpuMode.EXCLUSIVE
     return _one(
-        request.policy,
-        aligns and request.exclusivity is Exclusivity.REQUIRED,
-        request.policy is not Policy.NONE,
-        request.cpus if exclusive_cpus else 0,
-        tuple(c.cpus for c in request.containers if c.cpus) if exclusive_cpus else (),
-        request.cpu_rule if exclusive_cpus else CpuRule.FULL_CORES,
-        request.shared_cpu_milli if confined else 0,
-        0 if confined else request.shared_cpu_milli,
-        request.gpus,
-        request.hcas if request.hcas_exclusive else 0,
-        request.hcas > 0 and not request.hcas_exclusive,
-        Level.SYS if request.gpu_hca is None else request.gpu_hca,
-        0 if mode is MemoryMode.OFF else request.memory_bytes,
-        mode is MemoryMode.BIND,
-        request.hugepages,
+        policy=request.policy,
+        exclusive=request.policy.aligns and request.exclusivity is Exclusivity.REQUIRED,
+        counts_marks=request.policy is not Policy.NONE,
+        cpus=request.cpus if exclusive_cpus else 0,
+        cpu_counts=tuple(c.cpus for c in request.containers if c.cpus) if exclusive_cpus else (),
+        cpu_rule=request.cpu_rule if exclusive_cpus else CpuRule.FULL_CORES,
+        confined_milli=request.shared_cpu_milli if confined else 0,
+        floating_milli=0 if confined else request.shared_cpu_milli,
+        gpus=request.gpus,
+        hcas=request.hcas if request.hcas_exclusive else 0,
+        shared_hcas=request.hcas > 0 and not request.hcas_exclusive,
+        limit=Level.SYS if request.gpu_hca is None else request.gpu_hca,
+        memory_bytes=0 if mode is MemoryMode.OFF else request.memory_bytes,
+        binds_memory=mode is MemoryMode.BIND,
+        hugepages=request.hugepages,
     )
 
 

@@ -17,7 +17,7 @@ from numaplace.model.cluster import NodeState
 from numaplace.model.cpuset import CpuSet
 from numaplace.model.errors import BrokenPromiseError
 from numaplace.model.ids import ContainerName
-from numaplace.model.layout import Layout
+from numaplace.model.layout import Layout, joined
 from numaplace.model.proximity import Level
 from numaplace.model.request import ContainerKind, ContainerRequest, CpuRule, Hugepages, PodRequest
 from numaplace.model.topology import Topology
@@ -220,10 +220,7 @@ def _init_share(
     """A plain init container: the app containers' CPUs and the Pod's first devices that no earlier sidecar holds."""
     names = [c.name for c in request.containers]
     earlier = [c.name for c in request.containers[: names.index(container.name)] if c.kind is ContainerKind.SIDECAR]
-    cpus = 0
-    for c in request.containers:
-        if c.kind is ContainerKind.APP:
-            cpus |= sets[c.name][0]
+    cpus = joined(sets[c.name][0] for c in request.containers if c.kind is ContainerKind.APP)
     gpus = [g for g in choice.devices.gpus if all(g not in sets[name][1] for name in earlier)]
     free_hcas = [h for h in hcas if not ask.hcas or all(h not in sets[name][2] for name in earlier)]
     count = container.hcas if ask.hcas else len(free_hcas) if container.hcas else 0

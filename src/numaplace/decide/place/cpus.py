@@ -5,7 +5,7 @@ Pod goes. Sets are CpuSet bits; every choice is by lowest CPU where nothing else
 """
 
 from numaplace.model.cpuset import CpuSet
-from numaplace.model.layout import Layout
+from numaplace.model.layout import Layout, joined
 from numaplace.model.request import CpuRule
 
 
@@ -38,7 +38,7 @@ def _spread(layout: Layout, free: int, count: int) -> int:
     taken = 0
     while count > taken.bit_count():
         firsts = [rest & -rest for core in layout.cores if (rest := core & free & ~taken)]
-        taken |= _take(layout, firsts, _union(firsts), min(len(firsts), count - taken.bit_count()))
+        taken |= _take(layout, firsts, joined(firsts), min(len(firsts), count - taken.bit_count()))
     return taken
 
 
@@ -49,7 +49,7 @@ def _take(layout: Layout, cores: list[int], free: int, count: int) -> int:
     taken = 0
     for group in opened:
         taken |= _filled([core for core in largest_first if core & group], count - taken.bit_count())
-    rest, unbroken = _union(opened) & ~taken, _union(cores)
+    rest, unbroken = joined(opened) & ~taken, joined(cores)
     singles = sorted(CpuSet(rest), key=lambda cpu: (unbroken >> cpu & 1, cpu))
     return taken | CpuSet.of(singles[: count - taken.bit_count()]).bits
 
@@ -66,7 +66,7 @@ def _filled(cores: list[int], count: int) -> int:
 def _open_groups(layout: Layout, cores: list[int], free: int, whole: int, count: int) -> list[int]:
     """The fewest caches with `whole` CPUs in whole cores and `count` in all; the last one the tightest that does."""
     closed = _cache_groups(layout, free)
-    in_cores, opened = _union(cores), 0
+    in_cores, opened = joined(cores), 0
     found: list[int] = []
     while closed and ((opened & in_cores).bit_count() < whole or opened.bit_count() < count):
         missing = max(0, whole - (opened & in_cores).bit_count()), count - opened.bit_count()
@@ -88,12 +88,5 @@ def _unfitness(group: int, in_cores: int, missing: tuple[int, int]) -> tuple[boo
 def _cache_groups(layout: Layout, free: int) -> list[int]:
     """The free CPUs by last-level cache; those of no known cache together."""
     groups = [llc & free for llc in layout.llcs if llc & free]
-    stray = free & ~_union(groups)
+    stray = free & ~joined(groups)
     return [*groups, stray] if stray else groups
-
-
-def _union(sets: list[int]) -> int:
-    bits = 0
-    for one in sets:
-        bits |= one
-    return bits

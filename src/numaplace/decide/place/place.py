@@ -34,7 +34,7 @@ def judge(node: NodeState, request: PodRequest, settings: Settings = Settings())
 
     Where both find the same resource short, the topology's sentence has the numbers of each numa.
     """
-    ruled = check(request, node.rules, (holder.request for holder in node.holders.values()), settings)
+    ruled = check(request, node.rules, node.requests, settings)
     if ruled is None:
         return place_on(node, request, settings)
     if ruled.code not in SHORT or not request.is_planned:

@@ -96,7 +96,7 @@ def _packing(room: Room, ask: Ask, *, spread: bool) -> tuple[float, str]:
             "GPUs",
         )
     else:
-        total, what = sum(bits.bit_count() for bits in layout.cpus), "CPUs"
+        total, what = layout.usable_cpus, "CPUs"
         used = total - room.pool_milli // 1000 + ask.cpus + (ask.confined_milli + ask.floating_milli) // 1000
     fullness = min(1.0, used / total) if total else 1.0
     return 1 - fullness if spread else fullness, f"{used} of {total} {what} taken afterwards"
@@ -140,5 +140,4 @@ def aligned_places(room: Room, taken_cpus: dict[int, int], taken_gpus: int) -> i
 @lru_cache(maxsize=1 << 12)
 def cpus_per_gpu(layout: Layout) -> int:
     """The CPUs in proportion to one GPU, rounded down so that reserved CPUs do not cost a numa a whole GPU."""
-    usable = sum(bits.bit_count() for bits in layout.cpus)
-    return usable // len(layout.gpu_home) if layout.gpu_home else 0
+    return layout.usable_cpus // len(layout.gpu_home) if layout.gpu_home else 0

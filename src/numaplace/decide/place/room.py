@@ -4,13 +4,13 @@ Derived from a NodeState each time its book changes; the search, the refusals an
 the many-node index read nothing else of a node.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from numaplace.model.cluster import Holder, NodeState
 from numaplace.model.errors import BrokenPromiseError
-from numaplace.model.layout import Layout
+from numaplace.model.layout import Layout, joined
 from numaplace.model.request import CpuMode, Policy
+from numaplace.model.topology import Topology
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +44,15 @@ def room_of(node: NodeState) -> Room:
     topology, layout = node.topology, node.layout
     if topology is None or layout is None:
         raise BrokenPromiseError(f"node {node.name} was counted before its topology was known")
-    books = [_book(layout, node, holder) for holder in node.holders.values()]
-    owned = _or(book.cpus for book in books)
+    books = [_book(topology, layout, holder) for holder in node.holders.values()]
+    owned = joined(book.cpus for book in books)
     confined = tuple(sum(book.confined_milli[i] for book in books) for i in range(len(layout.numas)))
     healthy_gpus = layout.whole_gpus & sum(1 << i for i, gpu in enumerate(topology.gpus) if not gpu.fault)
     healthy_hcas = sum(1 << i for i, hca in enumerate(topology.hcas) if not hca.fault)
-    free_gpus = layout.whole_gpus & ~_or(book.gpus for book in books)
+    free_gpus = layout.whole_gpus & ~joined(book.gpus for book in books)
     unnamed = sum(book.unnamed_gpus for book in books)
-    held_hcas = _or(book.hcas for book in books)
-    usable = sum(bits.bit_count() for bits in layout.cpus)
+    held_hcas = joined(book.hcas for book in books)
+    usable = layout.usable_cpus
     shared = sum(confined) + sum(book.floating_milli for book in books)
     pool_milli = 1000 * (usable - owned.bit_count()) - shared
     told = node.rules.allocatable
@@ -68,10 +68,10 @@ def room_of(node: NodeState) -> Room:
         hcas=healthy_hcas & ~held_hcas,
         faulty_hcas=~healthy_hcas & ~held_hcas & ((1 << len(topology.hcas)) - 1),
         healthy_hcas=healthy_hcas,
-        single=_or(book.marks for book in books if book.marks.bit_count() == 1),
-        wide=_or(book.marks for book in books if book.marks.bit_count() > 1),
-        memory=_free_memory(node, layout, books),
-        pages=_free_pages(node, layout, books),
+        single=joined(book.marks for book in books if book.marks.bit_count() == 1),
+        wide=joined(book.marks for book in books if book.marks.bit_count() > 1),
+        memory=_free_memory(topology, layout, books),
+        pages=_free_pages(topology, layout, books),
         gives=tuple(max(0, c.bit_count() + -milli // 1000) for c, milli in zip(cpus, confined, strict=True)),
         pool_milli=pool_milli,
         pool_cpus=usable + layout.reserved.bit_count() - owned.bit_count() - layout.threads,
@@ -80,7 +80,7 @@ def room_of(node: NodeState) -> Room:
 
 def empty_room(layout: Layout) -> Room:
     """The node when it is empty and healthy, as policy Restricted judges widths."""
-    usable = sum(bits.bit_count() for bits in layout.cpus)
+    usable = layout.usable_cpus
     all_hcas = (1 << len(layout.hca_home)) - 1
     return Room(
         layout=layout,
@@ -131,20 +131,20 @@ class _Book:
     pages: tuple[tuple[int, ...], ...]
 
 
-def _book(layout: Layout, node: NodeState, holder: Holder) -> _Book:
-    request, allocation, topology = holder.request, holder.allocation, node.topology
+def _book(topology: Topology, layout: Layout, holder: Holder) -> _Book:
+    request, allocation = holder.request, holder.allocation
     none = (0,) * len(layout.numas)
-    if allocation is None or topology is None:
+    if allocation is None:
         return _Book(
-            0,
-            none,
-            request.shared_cpu_milli + 1000 * request.cpus,
-            0,
-            request.gpus,
-            0,
-            0,
-            none,
-            (none,) * len(layout.pages),
+            cpus=0,
+            confined_milli=none,
+            floating_milli=request.shared_cpu_milli + 1000 * request.cpus,
+            gpus=0,
+            unnamed_gpus=request.gpus,
+            hcas=0,
+            marks=0,
+            memory=none,
+            pages=(none,) * len(layout.pages),
         )
     pcis = {gpu.pci for gpu in allocation.gpus}
     names = {hca.name for hca in allocation.hcas} if request.hcas_exclusive else set()
@@ -183,16 +183,14 @@ def _marks(layout: Layout, holder: Holder, cpus: int, gpus: int) -> int:
     return layout.units_of(layout.mask(allocation.numas))
 
 
-def _free_memory(node: NodeState, layout: Layout, books: list[_Book]) -> tuple[int, ...]:
-    assert node.topology is not None
-    told = [node.topology.numa(id).free_bytes for id in layout.numas]
+def _free_memory(topology: Topology, layout: Layout, books: list[_Book]) -> tuple[int, ...]:
+    told = [topology.numa(id).free_bytes for id in layout.numas]
     booked = [total - sum(book.memory[i] for book in books) for i, total in enumerate(layout.memory)]
     return tuple(max(0, left if free is None else min(left, free)) for left, free in zip(booked, told, strict=True))
 
 
-def _free_pages(node: NodeState, layout: Layout, books: list[_Book]) -> tuple[tuple[int, ...], ...]:
-    assert node.topology is not None
-    pools = [{pool.page_bytes: pool.free for pool in node.topology.numa(id).hugepages} for id in layout.numas]
+def _free_pages(topology: Topology, layout: Layout, books: list[_Book]) -> tuple[tuple[int, ...], ...]:
+    pools = [{pool.page_bytes: pool.free for pool in topology.numa(id).hugepages} for id in layout.numas]
     return tuple(
         tuple(
             max(0, min(pools[i].get(size, 0), total - sum(book.pages[s][i] for book in books)))
@@ -200,13 +198,6 @@ def _free_pages(node: NodeState, layout: Layout, books: list[_Book]) -> tuple[tu
         )
         for s, (size, totals) in enumerate(layout.pages)
     )
-
-
-def _or(masks: Iterable[int]) -> int:
-    bits = 0
-    for mask in masks:
-        bits |= mask
-    return bits
 
 
 def _without_lowest(mask: int, count: int) -> int:

@@ -82,5 +82,5 @@ class Rows:
         self.places[i], self.empty_places[i] = aligned_places(room, {}, 0), empty_places(layout)
         self.cpus_per_gpu[i] = cpus_per_gpu(layout)
         self.cards[i] = len(layout.gpu_home)
-        self.usable[i] = sum(bits.bit_count() for bits in layout.cpus)
+        self.usable[i] = layout.usable_cpus
         self.by_numa[i] = len(layout.units) == len(layout.numas)

@@ -1,9 +1,9 @@
 """The words of a refusal: what is asked, what each numa has, what would fit.
 
-One sentence, both numbers in it. Texts that go to events are grouped elsewhere.
+One sentence, both numbers in it; `grouped` says it for a whole cluster.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from numaplace.decide.place.ask import Ask
@@ -55,8 +55,7 @@ def asked_text(ask: Ask) -> str:
         *(f"{plural(h.pages, 'hugepage')} of {size_text(h.page_bytes)}" for h in ask.hugepages),
         f"{size_text(ask.memory_bytes)} of bound memory" if ask.binds_memory else "",
     ]
-    said = [thing for thing in things if thing]
-    return " and ".join(filter(None, (", ".join(said[:-1]), said[-1]))) if said else "nothing"
+    return _listed(things) or "nothing"
 
 
 def plural(count: int, noun: str) -> str:
@@ -97,8 +96,13 @@ def _free_text(room: NumaRoom, ask: Ask) -> str:
         plural(room.cpus, "CPU") if ask.cpus or ask.confined_milli or not ask.gpus else "",
         size_text(room.memory_bytes or 0) if ask.binds_memory else "",
     ]
-    said = [thing for thing in things if thing]
-    return " and ".join(filter(None, (", ".join(said[:-1]), said[-1])))
+    return _listed(things)
+
+
+def _listed(things: Iterable[str]) -> str:
+    """`a, b and c`, empty things left out."""
+    *most, last = list(filter(None, things)) or [""]
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _cause_text(room: Room, ask: Ask, code: Code) -> str:

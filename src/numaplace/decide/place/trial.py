@@ -14,7 +14,7 @@ from numaplace.decide.place.room import Room
 from numaplace.decide.place.sets import UnitSet, fewest, numa_sets, unit_sets
 from numaplace.decide.place.share import split
 from numaplace.model.cpuset import CpuSet
-from numaplace.model.layout import UNKNOWN, Layout, homed
+from numaplace.model.layout import UNKNOWN, Layout, homed, joined
 from numaplace.model.proximity import Level
 from numaplace.model.request import CpuRule
 
@@ -115,8 +115,8 @@ class Trial:
         units = [tuple(CpuSet(unit)) for unit in self.room.layout.units]
         needs = (
             (self.ask.cpus, [sum(self.cpu_gain[i] for i in unit) for unit in units]),
-            (self.ask.gpus, [union(self.gpus_at, unit).bit_count() for unit in units]),
-            (self.ask.hcas, [union(self.hcas_at, unit).bit_count() for unit in units]),
+            (self.ask.gpus, [joined(self.gpus_at[i] for i in unit).bit_count() for unit in units]),
+            (self.ask.hcas, [joined(self.hcas_at[i] for i in unit).bit_count() for unit in units]),
         )
         return max(1, *(fewest(need, offers) for need, offers in needs))
 
@@ -141,8 +141,8 @@ class Trial:
 
     def _has_devices(self, members: tuple[int, ...]) -> bool:
         ask = self.ask
-        gpus = union(self.gpus_at, members).bit_count() if ask.gpus else 0
-        hcas = union(self.hcas_at, members).bit_count() if ask.hcas else 0
+        gpus = joined(self.gpus_at[i] for i in members).bit_count() if ask.gpus else 0
+        hcas = joined(self.hcas_at[i] for i in members).bit_count() if ask.hcas else 0
         return gpus >= ask.gpus and hcas >= ask.hcas
 
     def _has_pages(self, members: tuple[int, ...]) -> bool:
@@ -163,11 +163,8 @@ class Trial:
     def _devices(self, numas: int) -> Devices | None:
         if not self.ask.gpus and not self.ask.hcas:
             return NO_DEVICES
-        members = tuple(CpuSet(numas))
-        return best_devices(
-            self.room.layout,
-            self._offer(union(self.gpus_at, members), union(self.hcas_at, members)),
-        )
+        gpus, hcas = (joined(at[i] for i in CpuSet(numas)) for at in (self.gpus_at, self.hcas_at))
+        return best_devices(self.room.layout, self._offer(gpus, hcas))
 
     def _offer(self, gpus: int, hcas: int) -> Offer:
         ask, room = self.ask, self.room
@@ -233,11 +230,3 @@ def _allowed_gpus(room: Room, ask: Ask) -> int:
     hcas = room.healthy_hcas if ask.shared_hcas else room.hcas
     near = {g: nearest_hca(room.layout, g, hcas) for g in CpuSet(room.gpus)}
     return sum(1 << g for g, level in near.items() if level is not None and level <= ask.limit)
-
-
-def union(masks: tuple[int, ...], members: tuple[int, ...]) -> int:
-    """The devices of all these numas together."""
-    result = 0
-    for i in members:
-        result |= masks[i]
-    return result

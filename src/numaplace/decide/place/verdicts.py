@@ -43,8 +43,7 @@ class Verdicts:
 
     def refuses(self, node: NodeState, request: PodRequest) -> Refusal | None:
         """What `decide.rules.check` says of the node."""
-        present = (holder.request for holder in node.holders.values())
-        return self._of_node(node, request) or check_present(request, node.rules, present, self.settings)
+        return self._of_node(node, request) or check_present(request, node.rules, node.requests, self.settings)
 
     def _of_node(self, node: NodeState, request: PodRequest) -> Refusal | None:
         rules = node.rules

@@ -3,13 +3,13 @@
 Tests end with it, and the planner runs it after reading a cluster back.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import combinations
 
 from numaplace.decide.track.clash import owned
 from numaplace.model.allocation import Allocation
-from numaplace.model.cluster import Holder, NodeState
-from numaplace.model.cpuset import CpuSet
+from numaplace.model.cluster import NodeState
+from numaplace.model.cpuset import CpuSet, union
 from numaplace.model.topology import Topology
 
 
@@ -47,11 +47,11 @@ def _absent(topology: Topology, reserved: CpuSet, allocation: Allocation) -> Ite
 
 
 def _overfull(node: NodeState) -> Iterator[str]:
-    """Confined Pods without the CPUs they were promised, and a shared pool that is too small."""
+    """Numas that owe confined Pods more CPUs than their owners leave."""
     layout = node.layout
     if layout is None:
         return
-    exclusive = _exclusive(node.holders.values())
+    exclusive = union(holder.allocation.cpus for holder in node.holders.values() if holder.allocation)
     for id, bits in zip(layout.numas, layout.cpus, strict=True):
         charged = sum(
             charge.shared_cpu_milli
@@ -63,10 +63,3 @@ def _overfull(node: NodeState) -> Iterator[str]:
         free = (bits & ~exclusive.bits).bit_count()
         if charged > 1000 * free:
             yield f"numa {id} owes confined Pods {charged} milli-CPUs and has {free} CPUs left"
-
-
-def _exclusive(holders: Iterable[Holder]) -> CpuSet:
-    bits = 0
-    for holder in holders:
-        bits |= holder.allocation.cpus.bits if holder.allocation else 0
-    return CpuSet(bits)
