@@ -12,11 +12,13 @@ STAMP := $(VENV)/.installed
 BIN := $(VENV)/bin
 LOCK_GROUPS := test lint docs build
 
-.PHONY: help demo test check docs bench lock clean venv
+.PHONY: help demo test test-cluster cluster-up cluster-down check docs bench lock clean venv
 
 help:
 	@echo "make demo    place the example manifests on described machines and show this one"
 	@echo "make test    the tests that need only Python"
+	@echo "make test-cluster  the tests against a real control plane, which is built on first use (needs Go)"
+	@echo "make cluster-up N=10   a control plane with N nodes that stays up; make cluster-down ends it"
 	@echo "make check   ruff, mypy, import contracts, dependencies"
 	@echo "make docs    the documentation, into docs/_build/html"
 	@echo "make bench   the measurements kept in bench/"
@@ -28,6 +30,18 @@ demo: $(STAMP)
 
 test: $(STAMP)
 	@$(BIN)/python -m pytest -n 2
+
+# The first line says in one sentence why the lane cannot run, if it cannot.
+test-cluster: $(STAMP)
+	@$(BIN)/python -m tests.cluster.build >/dev/null
+	@$(BIN)/python -m pytest tests/cluster
+
+N ?= 10
+cluster-up: $(STAMP)
+	@$(BIN)/python -m tests.cluster.stay up --nodes $(N) $(if $(NODES),--file $(NODES))
+
+cluster-down: $(STAMP)
+	@$(BIN)/python -m tests.cluster.stay down
 
 check: $(STAMP)
 	$(BIN)/ruff check

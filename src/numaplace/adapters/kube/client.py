@@ -42,7 +42,8 @@ class Kube(Transport):
     """A client of one API server; use it as an async context manager. Errors are KubeErrors.
 
     `namespace` is left empty for objects of the cluster. Bodies are anything that
-    JSON can hold. Answers are the bytes of the object as it is now.
+    JSON can hold; apiVersion and kind need not be said. Answers are the bytes of the
+    object as it is now.
     """
 
     async def get(self, resource: Resource, name: str, namespace: str = "") -> bytes:
@@ -71,14 +72,14 @@ class Kube(Transport):
     ) -> bytes:
         """Create the object, or POST to the `subresource` of the object called `name`; ConflictError if it exists."""
         path = resource.path(namespace, name, subresource)
-        return await self.send(Request("POST", path, body=msgspec.json.encode(body)))
+        return await self.send(Request("POST", path, body=_encoded(resource, body)))
 
     async def replace(
         self, resource: Resource, name: str, body: Mapping[str, Any], namespace: str = "", *, subresource: str = ""
     ) -> bytes:
         """Write the whole object; with metadata.resourceVersion, ConflictError if it changed since."""
         path = resource.path(namespace, name, subresource)
-        return await self.send(Request("PUT", path, body=msgspec.json.encode(body)))
+        return await self.send(Request("PUT", path, body=_encoded(resource, body)))
 
     async def patch(
         self,
@@ -103,6 +104,11 @@ class Kube(Transport):
         if grace_s is not None:
             options["gracePeriodSeconds"] = grace_s
         return await self.send(Request("DELETE", resource.path(namespace, name), body=msgspec.json.encode(options)))
+
+
+def _encoded(resource: Resource, body: Mapping[str, Any]) -> bytes:
+    """With the kind, which the server wants of custom resources; what the body says itself counts."""
+    return msgspec.json.encode({"apiVersion": resource.api_version, "kind": resource.kind, **body})
 
 
 def _page(body: bytes, kind: type[T], decode: Any) -> tuple[Page[T], str]:

@@ -48,8 +48,6 @@ async def post_event(
     """
     namespace = about.namespace or "default"  # where events on objects of the cluster live
     body = {
-        "apiVersion": EVENTS.api_version,
-        "kind": EVENTS.kind,
         "metadata": {"name": _name(about, reason, at_s), "namespace": namespace},
         "eventTime": datetime.fromtimestamp(at_s, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
         "reportingController": reporter.controller,

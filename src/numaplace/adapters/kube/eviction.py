@@ -14,7 +14,7 @@ async def evict(kube: Kube, pod: Key, *, uid: str) -> bool:
 
     False when a PodDisruptionBudget does not allow it now: that is a 429 too, but one
     that only the budget's Pods can end, so it is not repeated here. ConflictError when
-    another Pod has the name now.
+    another Pod has the name now; the API server takes about ten seconds to say so.
     """
     path = PODS.path(pod.namespace, pod.name, "eviction")
     body = {

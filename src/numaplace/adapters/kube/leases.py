@@ -52,8 +52,6 @@ async def write_lease(kube: Kube, key: Key, lease: Lease) -> Lease:
     the way: read it again to see whose it is.
     """
     body = {
-        "apiVersion": LEASES.api_version,
-        "kind": LEASES.kind,
         "metadata": {"name": key.name, "namespace": key.namespace},
         "spec": {
             "holderIdentity": lease.holder,

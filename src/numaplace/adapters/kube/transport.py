@@ -132,6 +132,7 @@ class Transport:
                     response = await stack.enter_async_context(self._exchange(self._streams, request, None))
             except TimeoutError as error:
                 raise AnswerLostError(f"{request}: no answer for {self._patience.attempt_s:g} s") from error
+            stack.callback(_hang_up, response)
             yield response.content
 
     @asynccontextmanager
@@ -173,6 +174,13 @@ def _session(connections: int) -> aiohttp.ClientSession:
         headers={"User-Agent": "numaplace", "Accept": "application/json", "Accept-Encoding": "identity"},
         cookie_jar=aiohttp.DummyCookieJar(),
     )
+
+
+def _hang_up(response: aiohttp.ClientResponse) -> None:
+    """End a stream from our side at once; a polite end of TLS would wait for an answer that a watch never gives."""
+    connection = response.connection
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()
 
 
 def _headers(request: Request, credential: Credential) -> dict[str, str]:

@@ -73,6 +73,8 @@ class Verbs:
         }
 
     def _create(self, resource: Resource, namespace: str, body: Object) -> Object:
+        if resource == REPORTS and "kind" not in body:  # built-in kinds need not be said
+            raise RefusalError(400, "BadRequest", "Object 'Kind' is missing")
         return self.store.add(resource, namespace, pods.created(body) if resource == PODS else body)
 
     def _act(self, target: Target, key: Key, body: Object) -> Object:

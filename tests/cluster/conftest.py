@@ -1,0 +1,71 @@
+"""One control plane for the whole session; each test has a namespace and an identity of its own."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+
+import msgspec
+import pytest
+
+from numaplace.adapters.kube import Kube, NotFoundError
+from numaplace.adapters.kube.resources import CONFIG_MAPS, NAMESPACES, Resource
+from tests.cluster.build import LaneError
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.crds import create_crds
+from tests.cluster.identities import CONTRACT, CONTRACT_RULES, SERVICE_ACCOUNTS, grant
+
+pytest.register_assert_rewrite("tests.adapters.kube.contract")
+
+_APPEARS_S = 30.0
+
+
+@pytest.fixture(scope="session")
+def plane() -> Iterator[ControlPlane]:
+    """The control plane, with our custom resources."""
+    try:
+        with ControlPlane() as plane:
+            asyncio.run(_set_up(plane))
+            yield plane
+    except LaneError as error:
+        pytest.exit(f"the control plane lane cannot run: {error}", returncode=1)
+
+
+async def _set_up(plane: ControlPlane) -> None:
+    async with Kube(plane.admin()) as admin:
+        await create_crds(admin)
+        await grant(admin, CONTRACT, CONTRACT_RULES)
+
+
+@pytest.fixture
+async def admin(plane: ControlPlane) -> AsyncIterator[Kube]:
+    """Sets up what a test needs; what is tested has an identity that may do less."""
+    async with Kube(plane.admin()) as admin:
+        yield admin
+
+
+@pytest.fixture
+async def kube(plane: ControlPlane) -> AsyncIterator[Kube]:
+    """A client that may do what the contract needs."""
+    async with Kube(plane.access(CONTRACT)) as kube:
+        yield kube
+
+
+@pytest.fixture
+async def space(admin: Kube) -> AsyncIterator[str]:
+    """A new namespace, with what the controllers put into each."""
+    made = msgspec.json.decode(await admin.create(NAMESPACES, {"metadata": {"generateName": "test-"}}))
+    name: str = made["metadata"]["name"]
+    await _appears(admin, SERVICE_ACCOUNTS, "default", name)
+    await _appears(admin, CONFIG_MAPS, "kube-root-ca.crt", name)
+    yield name
+    await admin.delete(NAMESPACES, name)
+
+
+async def _appears(admin: Kube, resource: Resource, name: str, namespace: str) -> None:
+    async with asyncio.timeout(_APPEARS_S):
+        while True:
+            try:
+                await admin.get(resource, name, namespace)
+            except NotFoundError:
+                await asyncio.sleep(0.05)
+            else:
+                return
