@@ -28,5 +28,6 @@ class Settings:
     pod_ip_rdma: bool = False  # nonHostNetwork: rdma/hca also without hostNetwork
     sharing_containers: tuple[str, ...] = ()  # injected sidecars that share CPUs instead of owning them
     spread_nodes: bool = False  # emptier nodes first instead of fuller ones
+    holds_node_back: bool = False  # one node is kept for the oldest Pod that waits; else smaller ones go ahead
     release_grace_s: float = 60.0  # how long an ended Pod's devices stay taken without word from the agent
     weights: Weights = Weights()

@@ -4,6 +4,7 @@ import pytest
 
 from numaplace.model.cluster import ClusterState
 from numaplace.model.refusal import Code
+from numaplace.model.settings import Settings
 from numaplace.tools.sim.contenders import AGAINST
 from numaplace.tools.sim.play import moments
 from tests.tools.paper import SMALL, arrivals, places, run, small_cluster
@@ -98,3 +99,17 @@ def _assert_disjoint(state: ClusterState) -> None:
         gpus = [gpu.pci for one in held for gpu in one.gpus]
         assert len(cpus) == len(set(cpus))
         assert len(gpus) == len(set(gpus))
+
+
+def test_a_node_held_back_goes_to_the_large_pod_that_waited_longest() -> None:
+    pods = arrivals(
+        HEAD,
+        "runs,0,10,4,4,1Gi,BestEffort,shared,0",
+        "short,0,5,4,4,1Gi,BestEffort,shared,0",
+        "large,1,30,8,8,1Gi,BestEffort,shared,0",
+        "small,2,,4,4,1Gi,BestEffort,shared,0",
+    )
+    state = small_cluster(machine="2pkg 32cpu 64GiB 8gpu pix")
+    assert places(run(state, pods)) == {"runs": "n-1", "short": "n-1", "small": "n-1"}
+    held = run(state, pods, settings=Settings(holds_node_back=True))
+    assert [(one.request.name, one.at_s) for one in held.landings][2:] == [("large", 10), ("small", 30)]

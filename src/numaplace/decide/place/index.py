@@ -6,7 +6,7 @@ same answer as judging each node by itself (tests/properties).
 """
 
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,10 +82,19 @@ class NodeIndex:
         """Forget a node."""
         self._start_over(node for node in self.rows.nodes if node.name != name)
 
-    def best(self, request: PodRequest) -> Placement | None:
-        """The best placement on any node, or None; ties in rank go to the lower node name."""
+    def best(self, request: PodRequest, closed: Collection[NodeName] = ()) -> Placement | None:
+        """The best placement on any node that is not `closed`, or None; ties in rank go to the lower node name."""
         ask = ask_of(request)
         table = self._table(request, ask)
+        shut = [self.rows.position[name] for name in closed]
+        kept = table.ranks[shut]
+        table.ranks[shut] = NOWHERE
+        try:
+            return self._best(table, request, ask)
+        finally:
+            table.ranks[shut] = kept
+
+    def _best(self, table: _Table, request: PodRequest, ask: Ask) -> Placement | None:
         while len(table.ranks):
             i = int(table.ranks.argmin())
             if table.ranks[i] == NOWHERE:
@@ -96,7 +105,7 @@ class NodeIndex:
             table.exact[i] = True
         return None
 
-    def why_not(self, request: PodRequest) -> Refusal:
+    def why_not(self, request: PodRequest, closed: Collection[NodeName] = ()) -> Refusal:
         """Why `best` found nothing: the codes of all nodes counted, and the nearest miss in full.
 
         The code is that of the nearest miss: the last in the order of codes, then the lowest
@@ -104,8 +113,12 @@ class NodeIndex:
         """
         ask = ask_of(request)
         table = self._table(request, ask)
-        for i in np.flatnonzero(table.codes == _NOT_ASKED):
-            table.codes[i] = _CODES.index(self._code(table, int(i), request, ask))
+        for name in closed:
+            i = self.rows.position[name]
+            if table.ranks[i] != NOWHERE and self._exact_rank(table, i, request, ask) != NOWHERE:
+                return Refusal(Code.HELD_BACK, f"node {name} would do, but is held back for a Pod before it", name)
+        for unasked in np.flatnonzero(table.codes == _NOT_ASKED):
+            table.codes[unasked] = _CODES.index(self._code(table, int(unasked), request, ask))
         if not len(table.codes):
             return Refusal(Code.NODE_RULE, "there is no node")
         nearest = int(table.codes.argmax())

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from numaplace.decide.place.hold_back import HoldBack
 from numaplace.decide.place.index import NodeIndex
 from numaplace.decide.place.place import Placement
 from numaplace.model.cluster import ClusterState, Holder, Phase
@@ -42,10 +43,14 @@ def plan(state: ClusterState, requests: Iterable[PodRequest], settings: Settings
 def plan_with(index: NodeIndex, requests: Iterable[PodRequest]) -> tuple[Decision, ...]:
     """Plan `requests` in their order and hold their places in `index`."""
     decisions = []
+    hold_back = HoldBack(index)
     for request in sorted(requests, key=lambda request: request.order):
-        placement = index.best(request)
+        closed = hold_back.closed_to(request)
+        placement = index.best(request, closed)
         if placement is not None:
             node = index.node(placement.allocation.node)
             index.update(node.holding(Holder(request, placement.allocation, Phase.HELD)))
-        decisions.append(Decision(request, placement or index.why_not(request)))
+        else:
+            hold_back.refused(request)
+        decisions.append(Decision(request, placement or index.why_not(request, closed)))
     return tuple(decisions)

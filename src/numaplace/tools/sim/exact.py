@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection
 from typing import Protocol
 
-from numaplace.decide.place import NodeIndex, Placement, judge
+from numaplace.decide.place import HoldBack, NodeIndex, Placement, judge
 from numaplace.model.cluster import NodeState
 from numaplace.model.ids import NodeName
 from numaplace.model.refusal import Refusal
@@ -24,11 +24,11 @@ from numaplace.tools.sim.scheduler import refusal_of
 class Search(Protocol):
     """Finds the node for a Pod of ours."""
 
-    def best(self, request: PodRequest) -> Placement | None:
-        """The best placement on any node."""
+    def best(self, request: PodRequest, closed: Collection[NodeName] = ()) -> Placement | None:
+        """The best placement on any node that is not `closed`."""
         ...
 
-    def why_not(self, request: PodRequest) -> Refusal:
+    def why_not(self, request: PodRequest, closed: Collection[NodeName] = ()) -> Refusal:
         """Why there is none."""
         ...
 
@@ -40,8 +40,8 @@ class Search(Protocol):
 class Exact:
     """One search on one ledger."""
 
-    def __init__(self, name: str, ledger: Ledger, search: Search) -> None:
-        self.name, self.ledger, self.search = name, ledger, search
+    def __init__(self, name: str, ledger: Ledger, search: Search, hold_back: HoldBack | None = None) -> None:
+        self.name, self.ledger, self.search, self.hold_back = name, ledger, search, hold_back
         self.failures: Counter[str] = Counter()
         self._asking = Asking(ledger)
 
@@ -53,10 +53,13 @@ class Exact:
         if not request.is_planned:
             landing = by_amounts(self.ledger, arrival, arrival.at_s)
             return self._noted(landing) if landing else self._asking.once(request, self._why_not_by_amounts)
-        placement = self.search.best(request)
-        if placement is None:
-            return self._asking.once(request, self.search.why_not)
-        return self._landed(arrival, placement, arrival.at_s)
+        closed = self._closed_to(request)
+        placement = self.search.best(request, closed)
+        if placement is not None:
+            return self._landed(arrival, placement, arrival.at_s)
+        if self.hold_back is not None:
+            self.hold_back.refused(request)
+        return self.search.why_not(request, closed) if closed else self._asking.once(request, self.search.why_not)
 
     def place_freed(self, arrival: Arrival, freed: Collection[NodeName], now_s: float) -> Landing | Refusal:
         """Only the freed nodes can have room now that they had not before."""
@@ -64,13 +67,19 @@ class Exact:
         if not request.is_planned:
             landing = by_amounts(self.ledger, arrival, now_s, freed)
             return self._noted(landing) if landing else self._asking.once(request, self._why_not_by_amounts)
-        answers = [judge(self.ledger.nodes[name], request, self.ledger.settings) for name in sorted(freed)]
+        closed = self._closed_to(request)
+        open_nodes = [self.ledger.nodes[name] for name in sorted(freed) if name not in closed]
+        if not open_nodes:
+            return self.search.why_not(request, closed)
+        answers = [judge(node, request, self.ledger.settings) for node in open_nodes]
         found = [one for one in answers if isinstance(one, Placement)]
         refused = [one for one in answers if isinstance(one, Refusal)]
         return self._landed(arrival, min(found, key=lambda one: one.rank), now_s) if found else refused[0]
 
     def release(self, arrival: Arrival) -> NodeName | None:
         """Give back what the Pod has."""
+        if self.hold_back is not None:
+            self.hold_back.waits_no_more(arrival.request.uid)
         node = self.ledger.release(arrival.request.uid)
         if node is None:
             return None
@@ -81,8 +90,13 @@ class Exact:
         """Every node's answer, grouped."""
         return self._asking.reasons(request)
 
+    def _closed_to(self, request: PodRequest) -> Collection[NodeName]:
+        return () if self.hold_back is None else self.hold_back.closed_to(request)
+
     def _landed(self, arrival: Arrival, answer: Placement, now_s: float) -> Landing:
         request, allocation = arrival.request, answer.allocation
+        if self.hold_back is not None:
+            self.hold_back.waits_no_more(request.uid)
         node = self.ledger.grant(request, allocation.node, allocation, now_s)
         self.search.update(node)
         width = least(node, request)
@@ -101,4 +115,5 @@ class Exact:
 
 def numaplace(ledger: Ledger) -> Exact:
     """The contender that places as the planner does."""
-    return Exact("numaplace", ledger, NodeIndex(ledger.state, ledger.settings))
+    index = NodeIndex(ledger.state, ledger.settings)
+    return Exact("numaplace", ledger, index, HoldBack(index))

@@ -4,12 +4,13 @@ They answer what the contract's ranking is worth: same input, same place inside 
 node, another node.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable
 
 import numpy as np
 
 from numaplace.decide.place import Placement, place_on
 from numaplace.model.cluster import NodeState
+from numaplace.model.ids import NodeName
 from numaplace.model.refusal import Refusal
 from numaplace.model.request import PodRequest
 from numaplace.tools.sim.amounts import CPU, AmountTable, Vector
@@ -47,8 +48,8 @@ class Ordered:
         self._version = np.zeros(len(ledger.table.names), np.int64)
         self._refused: dict[Hashable, Vector] = {}  # by shape: the version of each node that said no
 
-    def best(self, request: PodRequest) -> Placement | None:
-        """The first placement in the order."""
+    def best(self, request: PodRequest, closed: Collection[NodeName] = ()) -> Placement | None:
+        """The first placement in the order; these orders hold no node back."""
         ledger, table = self.ledger, self.ledger.table
         refused = self._refused.setdefault(shape_of(request), np.full(len(table.names), -1, np.int64))
         candidates = np.flatnonzero(table.fits(request, ledger.nodes) & (refused != self._version))
@@ -60,7 +61,7 @@ class Ordered:
             refused[i] = self._version[i]
         return None
 
-    def why_not(self, request: PodRequest) -> Refusal:
+    def why_not(self, request: PodRequest, closed: Collection[NodeName] = ()) -> Refusal:
         """A refusal of the rules, or the exact one of a node that they admit."""
         ledger, table = self.ledger, self.ledger.table
         for i in np.flatnonzero(table.fits(request, ledger.nodes)):
