@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from numaplace.decide.discover.describe_cards import Card, GpuCard, HcaCard, NetworkCard, Rdma
 from numaplace.model.devices import Port
-from numaplace.model.errors import InputError
+from numaplace.model.errors import InputError, located
 from numaplace.model.ids import HcaName, PciAddress, parse_pci_address
 from numaplace.wire.machine_cards import RDMA_NAME
 from numaplace.wire.nccl_xml import Element
@@ -33,10 +33,8 @@ def card_of(element: Element, where: str) -> Card | None:
 
 def address_of(element: Element, where: str) -> PciAddress:
     """The address in `busid`."""
-    try:
+    with located(f"{where}, line {element.line}: busid"):
         return parse_pci_address(element.attributes.get("busid", ""))
-    except InputError as error:
-        raise error.inside(f"{where}, line {element.line}: busid") from None
 
 
 def _gpu_vendor(element: Element, code: str) -> str:

@@ -11,6 +11,7 @@ from numaplace.model.errors import InputError
 from numaplace.model.ids import ContainerName, NodeName, PodUid
 from numaplace.model.pod import Container, Pod
 from numaplace.model.request import ContainerKind
+from numaplace.model.rules import CPU
 from numaplace.wire import pod_object as obj
 from numaplace.wire.annotation import read_documents
 from numaplace.wire.pod_rules import read_rules, read_unjudged
@@ -110,7 +111,7 @@ def _pod_level(resources: obj.Resources | None, where: str) -> dict[str, int]:
 def _resizable(spec: obj.PodSpec) -> tuple[ContainerName, ...]:
     every = [*(spec.init_containers or ()), *spec.containers]
     return tuple(
-        ContainerName(one.name) for one in every if any(p.resource_name == "cpu" for p in one.resize_policy or ())
+        ContainerName(one.name) for one in every if any(p.resource_name == CPU for p in one.resize_policy or ())
     )
 
 

@@ -8,7 +8,6 @@ each of them.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from numaplace.decide.admit.formula import CPU, MEMORY
 from numaplace.decide.place.devices import nearest_hca
 from numaplace.decide.place.room import room_of
 from numaplace.model.allocation import Allocation, ContainerShare, GpuRef, HcaRef
@@ -19,6 +18,7 @@ from numaplace.model.ids import ContainerName, NumaId
 from numaplace.model.layout import Layout
 from numaplace.model.pod import Container, Pod
 from numaplace.model.request import ContainerKind, CpuMode, PodRequest, Policy
+from numaplace.model.rules import CPU, MEMORY
 from numaplace.model.settings import Settings
 from numaplace.model.topology import Topology
 

@@ -13,8 +13,9 @@ from numaplace.model.cluster import NodeState
 from numaplace.model.ids import NodeName
 from numaplace.model.refusal import Code, Refusal
 from numaplace.model.request import PodRequest
+from numaplace.model.rules import CPU, MEMORY
 from numaplace.model.settings import Settings
-from numaplace.tools.sim.amounts import CPU, MEMORY, UNTOLD, AmountTable, Vector
+from numaplace.tools.sim.amounts import UNTOLD, AmountTable, Vector
 
 # What a Pod without requests counts as in the score (kube-scheduler, NodeResourcesFit).
 _USUAL_CPU_MILLI, _USUAL_MEMORY_BYTES = 100, 200 << 20
