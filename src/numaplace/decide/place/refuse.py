@@ -67,15 +67,13 @@ def _fits(room: Room, ask: Ask) -> bool:
 
 def _numa_room(room: Room, i: int) -> NumaRoom:
     layout = room.layout
-    unit = layout.units_of(1 << i)
-    marks = tuple(name for name, mask in (("single", room.single), ("wide", room.wide)) if mask & unit)
     return NumaRoom(
         numa=layout.numas[i],
         cpus=room.gives[i],
         gpus=(room.gpus & homed(layout.gpu_home, (i,))).bit_count(),
         hcas=(room.hcas & homed(layout.hca_home, (i,))).bit_count(),
         memory_bytes=room.memory[i],
-        marks=marks,
+        marks=room.marks_of(i),
     )
 
 

@@ -38,6 +38,11 @@ class Room:
         free = self.cpus[numa]
         return sum(core.bit_count() for core in self.layout.cores if core & free == core)
 
+    def marks_of(self, numa: int) -> tuple[str, ...]:
+        """The marks of the unit that this numa is in: `single`, `wide`."""
+        unit = self.layout.units_of(1 << numa)
+        return tuple(name for name, mask in (("single", self.single), ("wide", self.wide)) if mask & unit)
+
 
 def room_of(node: NodeState) -> Room:
     """Count what `node` has left; it must have a topology."""
