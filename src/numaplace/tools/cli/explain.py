@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from numaplace.decide.admit.check import check
+from numaplace.decide.admit import check
 from numaplace.model.cluster import NodeState
 from numaplace.model.errors import InputError
 from numaplace.model.pod import Pod

@@ -8,8 +8,7 @@ each of them.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from numaplace.decide.place.devices import nearest_hca
-from numaplace.decide.place.room import room_of
+from numaplace.decide.place import nearest_hca, room_of
 from numaplace.model.allocation import Allocation, ContainerShare, GpuRef, HcaRef
 from numaplace.model.cluster import NodeState
 from numaplace.model.cpuset import CpuSet

@@ -11,7 +11,7 @@ import numpy as np
 from numaplace.decide.rules import check
 from numaplace.model.cluster import NodeState
 from numaplace.model.ids import NodeName
-from numaplace.model.refusal import Code, Refusal
+from numaplace.model.refusal import NO_NODE, Refusal
 from numaplace.model.request import PodRequest
 from numaplace.model.rules import CPU, MEMORY
 from numaplace.model.settings import Settings
@@ -65,10 +65,5 @@ def _share_left(table: AmountTable, resource: str, amount: int) -> Vector:
 
 def refusal_of(nodes: Mapping[NodeName, NodeState], request: PodRequest, settings: Settings) -> Refusal:
     """The refusal of one node, that which comes last in the order of codes, for a Pod that none lets in."""
-    nearest: Refusal | None = None
-    order = {code: place for place, code in enumerate(Code)}
-    for node in nodes.values():
-        refusal = check(request, node.rules, (holder.request for holder in node.holders.values()), settings)
-        if refusal is not None and (nearest is None or order[refusal.code] > order[nearest.code]):
-            nearest = refusal
-    return nearest or Refusal(Code.NODE_RULE, "there is no node")
+    answers = (check(request, node.rules, node.requests, settings) for node in nodes.values())
+    return max(filter(None, answers), key=lambda refusal: refusal.code.precedence, default=NO_NODE)
