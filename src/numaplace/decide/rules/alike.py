@@ -23,7 +23,7 @@ def node_rules_key(request: PodRequest) -> Hashable:
 
 
 def rules_key(request: PodRequest, *, repelled: bool = True) -> Hashable:
-    """Equal only for requests that ask the same places and that every node rule and wish judges alike.
+    """Of requests with equal policy, CPUs and devices: equal only for those that every rule and wish judges alike.
 
     `repelled` False leaves out the Pod's labels: where no Pod minds others by them.
     """
