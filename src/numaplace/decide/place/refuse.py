@@ -94,7 +94,8 @@ def _smaller_asks(room: Room, ask: Ask) -> Iterator[Ask]:
             least, most = (middle, most) if _fits(room, _with_cpus(ask, middle)) else (least, middle)
         if least:
             yield _with_cpus(ask, least)
-    yield from (replace(ask, gpus=fewer) for fewer in range(ask.gpus - 1, 0, -1))
+    most_gpus = min(ask.gpus - 1, room.gpus.bit_count())
+    yield from (replace(ask, gpus=fewer) for fewer in range(most_gpus, 0, -1))
     if ask.aligns:
         yield replace(ask, policy=Policy.BEST_EFFORT, exclusive=False)
 
