@@ -19,7 +19,7 @@ from numaplace.wire.quantity import parse_quantity
 from numaplace.wire.strict import LONGEST_LABEL, convert, read_name, shown
 
 BUILT_IN_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
-_LARGEST_PRIORITY = 2**31 - 1
+_PRIORITIES = range(-(2**31), 2**31)
 _ENDED = ("Succeeded", "Failed")
 
 
@@ -118,7 +118,7 @@ def _resizable(spec: obj.PodSpec) -> tuple[ContainerName, ...]:
 def _priority(spec: obj.PodSpec, priorities: Mapping[str, int], where: str) -> int:
     if spec.priority is None:
         return priorities.get(spec.priority_class_name or "", 0)
-    if abs(spec.priority) > _LARGEST_PRIORITY:
+    if spec.priority not in _PRIORITIES:
         raise InputError(f"{where}: spec.priority", found=shown(spec.priority), wanted="a 32-bit whole number")
     return spec.priority
 
