@@ -55,7 +55,7 @@ WARNED = [
     ({"annotations": {"numaplace.dev/allocation": "{}"}}, "the planner's own; a written one is ignored"),
     ({"annotations": {"scheduling.koordinator.sh/resource-spec": "{}"}}, "resource-spec is not read by numaplace"),
     ({"annotations": {"numaplace.dev/gate": "on"}}, "numaplace.dev/gate has no effect with this value"),
-    ({"topologySpreadConstraints": [{"whenUnsatisfiable": "DoNotSchedule"}]}, "topology spread with DoNotSchedule is"),
+    ({"topologySpreadConstraints": [{"whenUnsatisfiable": "DoNotSchedule"}]}, "topology spread with DoNotSchedule: left"),
     (
         {
             "affinity": {
@@ -64,9 +64,9 @@ WARNED = [
                 }
             }
         },
-        "required Pod affinity is left to the scheduler",
+        "required Pod affinity: left to the scheduler",
     ),
-    ({"containers": [container(ports=[{"hostPort": 80}])]}, "host ports is left to the scheduler"),
+    ({"containers": [container(ports=[{"hostPort": 80}])]}, "host ports: left to the scheduler"),
     ({"affinity": anti_affinity("zone")}, "anti-affinity by zone is left to the scheduler"),
 ]
 
