@@ -55,7 +55,7 @@ WARNED = [
     ({"annotations": {"numaplace.dev/allocation": "{}"}}, "the planner's own; a written one is ignored"),
     ({"annotations": {"scheduling.koordinator.sh/resource-spec": "{}"}}, "resource-spec is not read by numaplace"),
     ({"annotations": {"numaplace.dev/gate": "on"}}, "numaplace.dev/gate has no effect with this value"),
-    ({"topologySpreadConstraints": [{"whenUnsatisfiable": "DoNotSchedule"}]}, "topology spread with DoNotSchedule: left"),
+    ({"topologySpreadConstraints": [{"whenUnsatisfiable": "DoNotSchedule"}]}, "spread with DoNotSchedule: left"),
     (
         {
             "affinity": {
