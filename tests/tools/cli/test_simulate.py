@@ -254,3 +254,12 @@ def test_an_unknown_align_level_is_told(folder: Path) -> None:
     assert notes == [
         "nodes.yaml: node label numaplace.dev/align-level: found 'socket'; expected numa or package; numa is taken"
     ]
+
+
+@pytest.mark.parametrize("name", ["aliyun.com/gpu", "nvidia.com/gpu"])
+def test_cards_of_a_pod_that_runs_are_blocked_under_any_name(folder: Path, name: str) -> None:
+    running = POD.replace("cpu: 1", f"cpu: 1, {name}: 3").replace("spec: {", "spec: {nodeName: n-1, ")
+    wanting = POD.replace("name: a}", "name: b}").replace("cpu: 1", "cpu: 1, aliyun.com/gpu: 2")
+    (folder / "pods.yaml").write_text(f"{running}---\n{wanting}")
+    pods = json.loads(ran("--pods", "pods.yaml", "-o", "json").stdout)["pods"]
+    assert {pod["pod"]: pod["node"] for pod in pods} == {"default/a": "n-1", "default/b": "n-2"}
