@@ -137,7 +137,7 @@ def test_the_operators_choices_reach_the_nodes(options: tuple[str, ...], placed:
     ("arguments", "files", "complaint"),
     [
         (("--pods", "absent.yaml"), {}, "absent.yaml: found no such file or directory"),
-        (("--pods", "."), {}, ".: found is a directory"),
+        (("--pods", "."), {}, ".: found a folder; expected a file"),
         (("--pods", "empty.yaml"), {"empty.yaml": ""}, "empty.yaml: found nothing that makes Pods"),
         (("--pods", "bad.yaml"), {"bad.yaml": "a: [1"}, "bad.yaml, line 2: found did not find"),
         (("--pods", "bad.yaml"), {"bad.yaml": POD.replace("name: a", "nome: a")}, "metadata.name: found nothing"),
@@ -263,10 +263,3 @@ def test_cards_of_a_pod_that_runs_are_blocked_under_any_name(folder: Path, name:
     (folder / "pods.yaml").write_text(f"{running}---\n{wanting}")
     pods = json.loads(ran("--pods", "pods.yaml", "-o", "json").stdout)["pods"]
     assert {pod["pod"]: pod["node"] for pod in pods} == {"default/a": "n-1", "default/b": "n-2"}
-
-
-@pytest.mark.usefixtures("folder")
-def test_a_folder_in_place_of_a_file_of_pods_is_told() -> None:
-    result = ran("--pods", ".")
-    assert isinstance(result.exception, InputError)
-    assert str(result.exception) == ".: found a folder; expected a file"
