@@ -17,4 +17,4 @@ def test_a_slip_of_the_finger_is_no_endless_search(policy: Policy, count: int) -
     answer = place_on(NODE, ask(policy, gpus=count))
     assert isinstance(answer, Refusal)
     assert answer.code is Code.GPUS_SHORT
-    assert f"needs {count} GPUs" in answer.sentence
+    assert f"needs {count:,} GPUs" in answer.sentence

@@ -216,7 +216,7 @@ OFFER = replace(LABELLED, allocatable=Amounts(8000, 16 * 2**30, {"aliyun.com/gpu
     ("limits", "code", "sentence"),
     [
         ({"cpu": "5500m"}, Code.CPUS_SHORT, "needs 5.5 CPUs; the node has 5 of 8 free"),
-        ({"memory": "12Gi"}, Code.MEMORY_SHORT, "needs 12.0 GiB memory; the node has 10.0 GiB of 16.0 GiB free"),
+        ({"memory": "12Gi"}, Code.MEMORY_SHORT, "needs 12Gi memory; the node has 10Gi of 16Gi free"),
         ({"aliyun.com/gpu": 2}, Code.GPUS_SHORT, "needs 2 aliyun.com/gpu; the node has 1 of 2 free"),
         (
             {"hugepages-2Mi": "4Mi"},

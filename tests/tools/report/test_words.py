@@ -3,8 +3,9 @@
 import pytest
 
 from numaplace.model.ids import PciAddress
+from numaplace.model.words import counted
 from numaplace.tools.report.grid import grid, indented
-from numaplace.tools.report.words import clock, counted, share, short_names, short_pcis
+from numaplace.tools.report.words import clock, share, short_names, short_pcis
 
 
 @pytest.mark.parametrize(

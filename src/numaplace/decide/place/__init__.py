@@ -14,7 +14,7 @@ from numaplace.decide.place.place import Placement, judge, place_on
 from numaplace.decide.place.plan import Decision, Plan, plan, plan_with
 from numaplace.decide.place.rank import GPU_SIZES, Part, served_gpus
 from numaplace.decide.place.room import Room, room_of
-from numaplace.decide.place.sentence import asked_text, size_text
+from numaplace.decide.place.sentence import asked_text
 
 __all__ = [
     "GPU_SIZES",
@@ -35,5 +35,4 @@ __all__ = [
     "plan_with",
     "room_of",
     "served_gpus",
-    "size_text",
 ]

@@ -15,6 +15,7 @@ from numaplace.model.layout import UNKNOWN, AlignLevel
 from numaplace.model.proximity import Level
 from numaplace.model.refusal import Code, NumaRoom, Refusal
 from numaplace.model.request import Policy
+from numaplace.model.words import counted, size_text
 
 
 def sentence_of(node: NodeName, room: Room, rooms: Sequence[NumaRoom], ask: Ask, code: Code, fits: str) -> str:
@@ -30,9 +31,8 @@ def fits_text(room: Room, ask: Ask, smaller: Ask, choice: Choice) -> str:
     there = f"numa {numas[0]}" if len(numas) == 1 else "numas " + ",".join(map(str, numas))
     if smaller.policy is not ask.policy:
         return f"fits {there} as BestEffort"
-    return (
-        f"fits {there} with {plural(smaller.gpus, 'GPU') if smaller.gpus != ask.gpus else plural(smaller.cpus, 'CPU')}"
-    )
+    fewer = counted(smaller.gpus, "GPU") if smaller.gpus != ask.gpus else counted(smaller.cpus, "CPU")
+    return f"fits {there} with {fewer}"
 
 
 def grouped(nearest: Refusal, counts: Mapping[Code, int]) -> Refusal:
@@ -48,29 +48,14 @@ def asked_text(ask: Ask) -> str:
     """The joint request in words: `4 GPUs, 2 HCAs and 24 CPUs`."""
     shared_milli = ask.confined_milli or (0 if ask.cpus or ask.gpus else ask.floating_milli)
     things = [
-        plural(ask.gpus, "GPU") if ask.gpus else "",
-        plural(ask.hcas, "HCA") if ask.hcas else "a shared HCA" if ask.shared_hcas else "",
-        plural(ask.cpus, "CPU") if ask.cpus else "",
+        counted(ask.gpus, "GPU") if ask.gpus else "",
+        counted(ask.hcas, "HCA") if ask.hcas else "a shared HCA" if ask.shared_hcas else "",
+        counted(ask.cpus, "CPU") if ask.cpus else "",
         f"{shared_milli / 1000:g} shared CPUs" if shared_milli else "",
-        *(f"{plural(h.pages, 'hugepage')} of {size_text(h.page_bytes)}" for h in ask.hugepages),
+        *(f"{counted(h.pages, 'hugepage')} of {size_text(h.page_bytes)}" for h in ask.hugepages),
         f"{size_text(ask.memory_bytes)} of bound memory" if ask.binds_memory else "",
     ]
     return _listed(things) or "nothing"
-
-
-def plural(count: int, noun: str) -> str:
-    """`1 GPU`, `2 GPUs`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def size_text(size_bytes: int) -> str:
-    """Bytes in the largest binary unit that leaves a short number: `2Mi`, `1.5Ti`."""
-    value, unit = float(size_bytes), ""
-    for unit in ("", "Ki", "Mi", "Gi", "Ti", "Pi"):
-        if value < 1024 or unit == "Pi":
-            break
-        value /= 1024
-    return f"{value:.4g}{unit}"
 
 
 def _where_text(room: Room, ask: Ask) -> str:
@@ -79,7 +64,7 @@ def _where_text(room: Room, ask: Ask) -> str:
         return f" in one {what}"
     if ask.policy is Policy.RESTRICTED:
         width = least_width(room.layout, ask)
-        return f" in {plural(width, what)}" if width else f" in the fewest {what}s of an empty node"
+        return f" in {counted(width, what)}" if width else f" in the fewest {what}s of an empty node"
     return ""
 
 
@@ -91,10 +76,10 @@ def _has_text(room: Room, rooms: Sequence[NumaRoom], ask: Ask) -> str:
 
 def _free_text(room: NumaRoom, pages: Mapping[int, int], ask: Ask) -> str:
     things = [
-        plural(room.gpus, "GPU") if ask.gpus else "",
-        plural(room.hcas, "HCA") if ask.hcas else "",
-        plural(room.cpus, "CPU") if ask.cpus or ask.confined_milli or not ask.gpus else "",
-        *(f"{plural(pages.get(h.page_bytes, 0), 'hugepage')} of {size_text(h.page_bytes)}" for h in ask.hugepages),
+        counted(room.gpus, "GPU") if ask.gpus else "",
+        counted(room.hcas, "HCA") if ask.hcas else "",
+        counted(room.cpus, "CPU") if ask.cpus or ask.confined_milli or not ask.gpus else "",
+        *(f"{counted(pages.get(h.page_bytes, 0), 'hugepage')} of {size_text(h.page_bytes)}" for h in ask.hugepages),
         size_text(room.memory_bytes or 0) if ask.binds_memory else "",
     ]
     return _listed(things)
@@ -122,10 +107,12 @@ def _cause_text(room: Room, ask: Ask, code: Code) -> str:
         return f"full-cores-only needs counts in multiples of {threads} and whole free cores of {threads} threads"
     if code is Code.DEVICE_NUMA_UNKNOWN:
         gpus = sum(1 for home in room.layout.gpu_home if home == UNKNOWN)
-        return f"{plural(gpus, 'GPU')} of the node without a known NUMA node: for BestEffort or the operator's override"
+        return (
+            f"{counted(gpus, 'GPU')} of the node without a known NUMA node: for BestEffort or the operator's override"
+        )
     if code is Code.DEVICE_UNHEALTHY:
         faulty = room.faulty_gpus.bit_count() + room.faulty_hcas.bit_count()
-        return f"{plural(faulty, 'device')} would be free but for a fault"
+        return f"{counted(faulty, 'device')} would be free but for a fault"
     if code is Code.NUMA_EXCLUSIVE:
         return f"{_marks_text(room)}, which singleNUMANodeExclusive: Required forbids; Preferred would allow it"
     if code is Code.NOT_ALIGNABLE and ask.limit is not Level.SYS:

@@ -10,8 +10,7 @@ from numaplace.model.refusal import Code, Refusal
 from numaplace.model.request import PodRequest
 from numaplace.model.rules import CPU, HUGEPAGES, MEMORY, Amounts, NodeRules
 from numaplace.model.settings import Settings
-
-_GIB = 2**30
+from numaplace.model.words import size_text
 
 
 def refuse(request: PodRequest, node: NodeRules, others: Iterable[PodRequest], settings: Settings) -> Refusal | None:
@@ -48,8 +47,8 @@ def _short(asked: Amounts, offered: Amounts, present: list[Amounts]) -> Iterator
         yield CPU, f"needs {_cpus(asked.cpu_milli)} CPUs; the node has {free} free"
     free_bytes = max(0, offered.memory_bytes - sum(one.memory_bytes for one in present))
     if asked.memory_bytes > free_bytes:
-        free = f"{_gib(free_bytes)} of {_gib(offered.memory_bytes)}"
-        yield MEMORY, f"needs {_gib(asked.memory_bytes)} memory; the node has {free} free"
+        free = f"{size_text(free_bytes)} of {size_text(offered.memory_bytes)}"
+        yield MEMORY, f"needs {size_text(asked.memory_bytes)} memory; the node has {free} free"
     for resource, amount in sorted(asked.others.items()):
         offer = offered.others.get(resource, 0)
         free_units = max(0, offer - sum(one.others.get(resource, 0) for one in present))
@@ -60,7 +59,3 @@ def _short(asked: Amounts, offered: Amounts, present: list[Amounts]) -> Iterator
 
 def _cpus(milli: int) -> str:
     return f"{milli / 1000:g}"
-
-
-def _gib(amount_bytes: int) -> str:
-    return f"{amount_bytes / _GIB:.1f} GiB"

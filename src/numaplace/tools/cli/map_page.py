@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from numaplace.decide.rules import is_enabled
 from numaplace.model.cluster import NodeState
 from numaplace.model.settings import Settings
+from numaplace.model.words import counted
 from numaplace.tools.report.compare import Run, compare_rows
 from numaplace.tools.report.outcome import Landing, Unplaced
 from numaplace.tools.report.table import alike, landing_cells
 from numaplace.tools.report.totals import Totals, held_gpus, still_fits_text
-from numaplace.tools.report.words import counted, share
+from numaplace.tools.report.words import share
 from numaplace.tools.topomap.cluster_map import MapNode, MapPod
 from numaplace.tools.topomap.page import Page, Table, Tile, page_text
 

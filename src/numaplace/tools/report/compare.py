@@ -3,10 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from numaplace.model.words import counted
 from numaplace.tools.report.grid import grid
 from numaplace.tools.report.outcome import Outcome
 from numaplace.tools.report.totals import StillFits, Totals
-from numaplace.tools.report.words import counted, share
+from numaplace.tools.report.words import share
 
 Run = tuple[Outcome, Totals]
 

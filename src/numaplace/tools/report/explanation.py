@@ -8,12 +8,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
-from numaplace.decide.place import Placement, ask_of, asked_text, size_text
+from numaplace.decide.place import Placement, ask_of, asked_text
 from numaplace.model.ids import NodeName, NumaId
 from numaplace.model.refusal import Refusal
 from numaplace.model.request import CpuMode, PodRequest, Policy
+from numaplace.model.words import counted, size_text
 from numaplace.tools.report.grid import grid, indented
-from numaplace.tools.report.words import counted, cpus_text, short_names, short_pcis
+from numaplace.tools.report.words import cpus_text, short_names, short_pcis
 
 MOST_NODES = 12  # shown in full; the rest is counted
 _CPU_WORDS = {

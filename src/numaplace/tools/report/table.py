@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 
+from numaplace.model.words import counted
 from numaplace.tools.report.grid import grid, indented
 from numaplace.tools.report.outcome import Landing, Outcome, Unplaced
 from numaplace.tools.report.totals import Totals, still_fits_text
-from numaplace.tools.report.words import clock, counted, cpus_text, share, short_names, short_numas, short_pcis
+from numaplace.tools.report.words import clock, cpus_text, share, short_names, short_numas, short_pcis
 
 MOST_ROWS = 60  # beyond that nobody reads on; JSON and the map have all
 HEAD = ("POD", "NODE", "NUMA", "CPUS", "GPUS", "HCAS", "GPU-HCA", "POLICY")

@@ -11,8 +11,8 @@ from numaplace.decide.rules import is_enabled
 from numaplace.model.cluster import Holder, NodeState
 from numaplace.model.proximity import Level
 from numaplace.model.settings import Settings
+from numaplace.model.words import counted
 from numaplace.tools.report.outcome import Landing, Outcome
-from numaplace.tools.report.words import counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,6 @@ from numaplace.model.ids import NumaId, PciAddress
 _NUMBERED = re.compile(r"(.*?)(\d+)")
 
 
-def counted(count: int, noun: str) -> str:
-    """`1 Pod`, `2 Pods`, `1,523 nodes`."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
 def short_pcis(addresses: Iterable[PciAddress]) -> str:
     """PCI addresses without what all of them share: the domain 0000 and the function 0."""
     return " ".join(address.removeprefix("0000:").removesuffix(".0") for address in addresses)

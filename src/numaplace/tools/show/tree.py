@@ -9,7 +9,7 @@ from numaplace.model.devices import Gpu, Hca
 from numaplace.model.finding import Finding
 from numaplace.model.ids import NumaId
 from numaplace.model.topology import Llc, Numa, NumaKind, Package, Topology
-from numaplace.tools.report.words import counted
+from numaplace.model.words import counted
 from numaplace.tools.show import words
 from numaplace.tools.show.branches import Branch, draw
 from numaplace.tools.show.packages import numas_by_package

@@ -6,7 +6,7 @@ from itertools import groupby
 from numaplace.model.cpuset import CpuSet
 from numaplace.model.devices import AMD_VENDOR, INTEL_VENDOR, NVIDIA_VENDOR, Gpu, Hca, Port
 from numaplace.model.topology import Numa, NumaKind, Topology
-from numaplace.tools.report.words import counted
+from numaplace.model.words import counted
 
 _STEPS = (("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 
 from numaplace.model.topology import Topology
-from numaplace.tools.report.words import counted
+from numaplace.model.words import counted
 from numaplace.tools.show.words import machine_text
 from numaplace.tools.topomap.blocks import number
 from numaplace.tools.topomap.cluster_map import MapNode
