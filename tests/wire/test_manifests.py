@@ -168,6 +168,7 @@ BROKEN = [
     ("3", "f.yaml: document 1: found 3; expected a Kubernetes object"),
     ("- a\n", "f.yaml: document 1: found a list; expected a Kubernetes object"),
     ("a: 1\n", "f.yaml: document 1: kind: found nothing; expected this field"),
+    ("nodes: []\n", "f.yaml: document 1: found a nodes file; expected Kubernetes objects with apiVersion and kind"),
     ("kind: Pod\n", "document 1 (Pod without a name): metadata.name: found nothing"),
     ("kind: Pod\nmetadata: {name: p}\n", "document 1 (Pod p): spec: found nothing"),
     ("kind: Deployment\nmetadata: {name: d}\nspec: {}\n", "(Deployment d): spec.template: found nothing"),

@@ -91,6 +91,8 @@ def _objects(thing: object, where: str, depth: int = 0) -> Iterator[_Object]:
     """The objects in a document; lists are opened."""
     if not isinstance(thing, dict):
         raise InputError(where, found=shown(thing), wanted="a Kubernetes object with apiVersion and kind")
+    if "kind" not in thing and "nodes" in thing:
+        raise InputError(where, found="a nodes file", wanted="Kubernetes objects with apiVersion and kind")
     head = convert(thing, obj.Head, where)
     if not (head.kind.endswith("List") and "items" in thing):
         name = (head.metadata.name or "without a name")[:80]
