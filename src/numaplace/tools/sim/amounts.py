@@ -9,13 +9,13 @@ from collections.abc import Hashable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from numaplace.decide.place.shape import rules_shape
 from numaplace.decide.rules import check_node, check_present
 from numaplace.model.cluster import NodeState
 from numaplace.model.ids import NodeName
 from numaplace.model.request import PodRequest
 from numaplace.model.rules import Amounts
 from numaplace.model.settings import Settings
-from numaplace.tools.sim.shape import rules_shape
 
 CPU, MEMORY, PODS = "cpu", "memory", "pods"
 UNTOLD = 2**62  # a node that does not tell an amount is not judged by it; no amount counts as more

@@ -1,0 +1,63 @@
+"""The last report of each node, and how long ago its agent was heard of.
+
+Owned by the keeper. A report is decoded only when its text changed; agents that say
+when they were alive are timed by the planner's own clock from then on.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from numaplace.model.ids import NodeName
+from numaplace.wire.nodes import ReportObject
+from numaplace.wire.report import Report, renewed_s, report_of, texts_of
+
+
+@dataclass(slots=True)
+class _Heard:
+    renewed_s: float  # by the agent's clock
+    at_s: float  # by ours
+
+
+class Reports:
+    """What each agent said last."""
+
+    def __init__(self, clock: Callable[[], float], wall: Callable[[], float]) -> None:
+        self._clock, self._wall = clock, wall
+        self.known: dict[NodeName, Report] = {}
+        self._texts: dict[NodeName, tuple[str | None, ...]] = {}
+        self._heard: dict[NodeName, _Heard] = {}
+
+    def take(self, name: NodeName, report: ReportObject) -> bool:
+        """Take a report in; whether it says anything new. InputError where it is broken: then nothing is known."""
+        self._hear(name, renewed_s(report))
+        texts = texts_of(report)
+        if self._texts.get(name) == texts:
+            return False
+        self.forget(name, silent=False)
+        self._texts[name] = texts
+        found = report_of(report)
+        if found is not None:
+            self.known[name] = found
+        return True
+
+    def forget(self, name: NodeName, *, silent: bool = True) -> None:
+        """The report is gone; with `silent` also when its agent was heard of."""
+        self.known.pop(name, None)
+        self._texts.pop(name, None)
+        if silent:
+            self._heard.pop(name, None)
+
+    def silent(self, limit_s: float) -> Iterator[NodeName]:
+        """The nodes whose agents were not heard of for longer than the limit."""
+        latest_s = self._clock() - limit_s
+        return (name for name, heard in self._heard.items() if heard.at_s < latest_s)
+
+    def _hear(self, name: NodeName, renewed: float | None) -> None:
+        if renewed is None:
+            self._heard.pop(name, None)
+            return
+        before = self._heard.get(name)
+        if before is None:  # clocks may differ, but a report that looks old at first sight is better not built upon
+            self._heard[name] = _Heard(renewed, self._clock() - max(0.0, self._wall() - renewed))
+        elif before.renewed_s != renewed:
+            self._heard[name] = _Heard(renewed, self._clock())
