@@ -4,7 +4,7 @@
 stage. The way: waits → (a hold, a hint) → released → bound → ended.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from numaplace.model.allocation import Allocation
@@ -79,6 +79,16 @@ class LivePod:
 def pin_to(node: NodeName) -> Requirement:
     """The expression that keeps a Pod to one node."""
     return Requirement(NODE_NAME_FIELD, Operator.IN, (node,))
+
+
+def unpinned(request: PodRequest, node: NodeName) -> PodRequest:
+    """What a Pod asked before it was kept to `node`: the terms without the pin, none at all where that was all."""
+    terms = request.rules.required_terms
+    if terms is None:
+        return request
+    left = tuple(replace(one, fields=tuple(field for field in one.fields if field != pin_to(node))) for one in terms)
+    none = all(not (one.labels or one.fields) for one in left)
+    return replace(request, rules=replace(request.rules, required_terms=None if none else left))
 
 
 def _named_node(term: NodeTerm) -> NodeName | None:

@@ -11,7 +11,6 @@ from types import MappingProxyType
 from numaplace.decide.place import NodeIndex
 from numaplace.decide.rules import check
 from numaplace.decide.track import (
-    Event,
     NodeGone,
     NodeSeen,
     NodeSilent,
@@ -22,7 +21,6 @@ from numaplace.decide.track import (
     PodReleased,
     ReportArrived,
     TimePassed,
-    reduce,
     steadied,
 )
 from numaplace.model.allocation import Allocation
@@ -34,6 +32,7 @@ from numaplace.model.refusal import Code, Refusal
 from numaplace.model.request import PodRequest
 from numaplace.model.rules import NodeRules
 from numaplace.model.settings import Settings
+from numaplace.services.planner.book import Book
 from numaplace.services.planner.limits import Limits
 from numaplace.services.planner.news import Arrived, Broken, Freed, Left, News, Resumes, Strayed, Stuck, Waits
 from numaplace.services.planner.reports import Reports
@@ -53,11 +52,8 @@ class Keeper:
         self.index = NodeIndex(ClusterState(), settings)
         self.pods: dict[PodUid, LivePod] = {}
         self._rules: dict[NodeName, NodeRules] = {}
-        self._reports = Reports(clock, wall)
-        self._nodes: dict[NodeName, NodeState] = {}
-        self._where: dict[PodUid, NodeName] = {}  # the node in whose book a Pod stands
-        self._changed: set[NodeName] = set()  # what the index does not know yet
-        self._ending: set[NodeName] = set()  # nodes with Pods that ended and may still use their devices
+        self._reports = Reports(clock, wall, limits.silent_s)
+        self._book = Book()
         self._stuck_since: dict[PodUid, float] = {}
         self._news: list[News] = []
 
@@ -66,16 +62,15 @@ class Keeper:
     @property
     def state(self) -> ClusterState:
         """The cluster as of now."""
-        return ClusterState(MappingProxyType(dict(self._nodes)))
+        return ClusterState(MappingProxyType(dict(self._book.nodes)))
 
     def node(self, name: NodeName) -> NodeState | None:
         """One node as of now."""
-        return self._nodes.get(name)
+        return self._book.nodes.get(name)
 
     def holder(self, uid: PodUid) -> Holder | None:
         """What a Pod holds or was promised, on whatever node."""
-        name = self._where.get(uid)
-        return None if name is None else self._nodes[name].holders.get(uid)
+        return self._book.holder(uid)
 
     def promised(self, uid: PodUid) -> Allocation | None:
         """What a Pod that is not bound yet was promised."""
@@ -84,19 +79,20 @@ class Keeper:
 
     def keeps_rules(self, uid: PodUid) -> bool:
         """Whether the node that was promised to a Pod may still take it."""
-        holder, name = self.holder(uid), self._where.get(uid)
-        return holder is not None and name is not None and self._takes(self._nodes[name], holder.request)
+        holder, name = self.holder(uid), self._book.where.get(uid)
+        return holder is not None and name is not None and self._takes(self._book.nodes[name], holder.request)
 
     def news(self) -> list[News]:
         """What happened since this was asked last."""
         news, self._news = self._news, []
-        return news
+        freed = self._book.take_freed()
+        return [*news, Freed(frozenset(freed))] if freed else news
 
     def refresh(self) -> NodeIndex:
         """The index, brought up to date."""
-        changed, self._changed = self._changed, set()
-        self.index.update(*(self._nodes[name] for name in changed if name in self._nodes))
-        for name in changed - self._nodes.keys():
+        changed, nodes = self._book.take_changed(), self._book.nodes
+        self.index.update(*(nodes[name] for name in changed if name in nodes))
+        for name in changed - nodes.keys():
             if name in self.index.rows.position:
                 self.index.remove(name)
         return self.index
@@ -109,9 +105,9 @@ class Keeper:
         for name in self._rules:
             self._appears(name)
         for pod in sorted(self.pods.values(), key=_rebuilding_order):
-            self._book(pod)
+            self._place(pod)
         self._restoring = False
-        self._changed.clear()
+        self._book.take_changed()
         self.index = NodeIndex(self.state, self.settings)
 
     def see_node(self, rules: NodeRules) -> None:
@@ -125,14 +121,14 @@ class Keeper:
             return
         if before is None:
             self._appears(rules.name)
-            self._book_all_of(rules.name)
+            self._place_all_of(rules.name)
         else:
-            self._apply(rules.name, NodeSeen(rules.name, rules))
+            self._book.apply(rules.name, NodeSeen(rules.name, rules))
 
     def lose_node(self, name: NodeName) -> None:
         """A node was deleted: what was promised on it to gated Pods is planned again."""
         self._rules.pop(name, None)
-        if not self.is_open or name not in self._nodes:
+        if not self.is_open or name not in self._book.nodes:
             return
         self._empty(name)
 
@@ -143,7 +139,7 @@ class Keeper:
         except InputError:
             self.lose_report(name)
             raise
-        node = self._nodes.get(name)
+        node = self._book.nodes.get(name)
         if node is None or not (fresh or node.stale):
             return
         if name in self._reports.known:
@@ -154,14 +150,14 @@ class Keeper:
     def lose_report(self, name: NodeName) -> None:
         """A report is gone: nothing is known of the node's machine."""
         self._reports.forget(name)
-        if name in self._nodes:
+        if name in self._book.nodes:
             self._empty(name)
 
     def see_pod(self, pod: LivePod) -> None:
         """A Pod is there, new or changed."""
         self.pods[pod.uid] = pod
         if self.is_open:
-            self._book(pod)
+            self._place(pod)
 
     def lose_pod(self, uid: PodUid) -> None:
         """A Pod is there no more."""
@@ -172,14 +168,11 @@ class Keeper:
     def pass_time(self) -> None:
         """Look at what only time changes: ended Pods, silent agents, plans that the scheduler refuses."""
         now_s = self._clock()
-        for name in list(self._ending):
-            if name in self._nodes:
-                self._apply(name, TimePassed(now_s, self.settings.release_grace_s))
-            if not _has_ended(self._nodes.get(name)):
-                self._ending.discard(name)
-        for name in self._reports.silent(self._limits.silent_s):
-            if name in self._nodes and not self._nodes[name].stale:
-                self._apply(name, NodeSilent(name))
+        for name in self._book.ending():
+            self._book.apply(name, TimePassed(now_s, self.settings.release_grace_s))
+        for name in self._reports.silent():
+            if name in self._book.nodes and not self._book.nodes[name].stale:
+                self._book.apply(name, NodeSilent(name))
         for uid, since_s in list(self._stuck_since.items()):
             pod = self.pods.get(uid)
             if pod is not None and pod.destination is not None and now_s - since_s >= self._limits.stuck_s:
@@ -190,21 +183,21 @@ class Keeper:
 
     def hold(self, request: PodRequest, allocation: Allocation) -> Refusal | None:
         """Promise a place to a Pod that is not bound; a Refusal if it is taken."""
-        return self._take(allocation.node, PodHeld(request, allocation, self._clock()), request.uid)
+        return self._book.take(allocation.node, PodHeld(request, allocation, self._clock()))
 
     def grant(self, request: PodRequest, allocation: Allocation) -> Refusal | None:
         """Give a bound Pod another allocation on its node; a Refusal if it is taken."""
-        return self._take(allocation.node, PodGranted(request, allocation, self._clock()), request.uid)
+        return self._book.take(allocation.node, PodGranted(request, allocation, self._clock()))
 
     def release(self, uid: PodUid) -> None:
         """Take back what was promised to a Pod."""
-        name = self._where.get(uid)
+        name = self._book.where.get(uid)
         if name is not None:
-            self._apply(name, PodReleased(uid, name))
+            self._book.apply(name, PodReleased(uid, name))
 
     # --- Pods, by their stage
 
-    def _book(self, pod: LivePod) -> None:
+    def _place(self, pod: LivePod) -> None:
         self._note_stuck(pod)
         match pod.stage:
             case Stage.WAITS:
@@ -234,7 +227,7 @@ class Keeper:
         allocation = pod.allocation
         if allocation is None or allocation.node != pod.hint or isinstance(pod.asks, Refusal):
             return None
-        node = self._nodes.get(allocation.node)
+        node = self._book.nodes.get(allocation.node)
         if node is None or not self._takes(node, pod.asks) or self.hold(pod.asks, allocation) is not None:
             return None
         return allocation
@@ -246,12 +239,12 @@ class Keeper:
             return
         holder = self.holder(pod.uid)
         request = pod.asks if holder is None else holder.request
-        if isinstance(request, Refusal) or to not in self._nodes:
+        if isinstance(request, Refusal) or to not in self._book.nodes:
             self.release(pod.uid)
             return
-        if holder is not None and holder.allocation == allocation and self._where[pod.uid] == to:
+        if holder is not None and holder.allocation == allocation and self._book.where[pod.uid] == to:
             return
-        if self._where.get(pod.uid) != to:
+        if self._book.where.get(pod.uid) != to:
             self.release(pod.uid)
         refusal = self.hold(request, allocation) if allocation.node == to else _elsewhere(pod, to)
         if refusal is not None:
@@ -260,10 +253,10 @@ class Keeper:
     def _bind(self, pod: LivePod) -> None:
         """On its node: the promise becomes a grant; a Pod without one floats."""
         name, holder = pod.node, self.holder(pod.uid)
-        if name is None or name not in self._nodes:
+        if name is None or name not in self._book.nodes:
             self.release(pod.uid)
             return
-        there = holder is not None and self._where[pod.uid] == name
+        there = holder is not None and self._book.where[pod.uid] == name
         if holder is not None and there and holder.phase is not Phase.HELD:
             if holder.allocation is None and holder.phase is Phase.GRANTED and holder.request != pod.asks:
                 self._float(name, pod)
@@ -284,24 +277,24 @@ class Keeper:
 
     def _float(self, name: NodeName, pod: LivePod) -> None:
         if isinstance(pod.asks, PodRequest):
-            self._take(name, PodBound(pod.asks, name, self._clock()), pod.uid)
+            self._book.take(name, PodBound(pod.asks, name, self._clock()))
 
     def _end(self, pod: LivePod) -> None:
         """Ended or gone: what it was promised is free at once, what it used when its node says so."""
-        holder, name = self.holder(pod.uid), self._where.get(pod.uid)
+        holder, name = self.holder(pod.uid), self._book.where.get(pod.uid)
         if holder is None and pod.ended and pod.node is not None and self._lists(pod):
             self._bind(pod)
-            holder, name = self.holder(pod.uid), self._where.get(pod.uid)
+            holder, name = self.holder(pod.uid), self._book.where.get(pod.uid)
         if holder is not None and name is not None:
             uses = holder.phase is not Phase.HELD and (holder.allocation is not None or holder.request.is_planned)
             event = PodEnded(pod.uid, name, self._clock()) if uses else PodReleased(pod.uid, name)
-            self._apply(name, event)
+            self._book.apply(name, event)
         self._stuck_since.pop(pod.uid, None)
         self._news.append(Left(pod.uid, Stage.ENDED))
 
     def _lists(self, pod: LivePod) -> bool:
         """Whether a Pod that we only know as ended may still use what it was given."""
-        node = None if pod.node is None else self._nodes.get(pod.node)
+        node = None if pod.node is None else self._book.nodes.get(pod.node)
         return pod.allocation is not None and node is not None and (node.in_use is None or pod.uid in node.in_use)
 
     def _note_stuck(self, pod: LivePod) -> None:
@@ -310,78 +303,45 @@ class Keeper:
         else:
             self._stuck_since.pop(pod.uid, None)
 
-    # --- the book itself
+    # --- nodes
 
     def _appears(self, name: NodeName) -> None:
-        self._apply(name, NodeSeen(name, self._rules[name]))
+        self._book.apply(name, NodeSeen(name, self._rules[name]))
         if name in self._reports.known:
             self._apply_report(name)
 
     def _empty(self, name: NodeName) -> None:
         """Forget a node's book and book anew what there is; gated Pods that were promised a place there wait again."""
-        promised = [uid for uid in self._nodes[name].holders if self.promised(uid) is not None]
-        self._apply(name, NodeGone(name))
+        promised = [uid for uid in self._book.nodes[name].holders if self.promised(uid) is not None]
+        self._book.apply(name, NodeGone(name))
         if name in self._rules:
             self._appears(name)
-            self._book_all_of(name)
+            self._place_all_of(name)
         for uid in promised:
             if uid in self.pods and self.holder(uid) is None:
-                self._book(self.pods[uid])
+                self._place(self.pods[uid])
 
     def _apply_report(self, name: NodeName) -> None:
         report = self._reports.known[name]
-        self._apply(name, ReportArrived(name, report.topology, report.reserved, report.in_use))
+        self._book.apply(name, ReportArrived(name, report.topology, report.reserved, report.in_use))
+        if self._reports.is_silent(name):
+            self._book.apply(name, NodeSilent(name))
 
-    def _book_all_of(self, name: NodeName) -> None:
+    def _place_all_of(self, name: NodeName) -> None:
         """Book the Pods of a node that is new to us, or known anew."""
         ours = [pod for pod in self.pods.values() if name in (pod.node, pod.destination)]
         for pod in sorted(ours, key=_rebuilding_order):
-            self._book(pod)
+            self._place(pod)
 
     def _takes(self, node: NodeState, request: PodRequest) -> bool:
         known = node.topology is not None and not node.stale
         return known and check(request, node.rules, node.requests, self.settings) is None
-
-    def _take(self, name: NodeName, event: PodHeld | PodGranted | PodBound, uid: PodUid) -> Refusal | None:
-        if name not in self._nodes:
-            return Refusal(Code.NODE_RULE, f"node {name} is not there", name)
-        refusal = self._apply(name, event)
-        if refusal is None:
-            self._where[uid] = name
-        return refusal
-
-    def _apply(self, name: NodeName, event: Event) -> Refusal | None:
-        """One event on one node; the state of the others is never touched, so its size does not matter."""
-        before = self._nodes.get(name)
-        after = reduce(ClusterState({} if before is None else {name: before}), event)
-        if isinstance(after, Refusal):
-            return after
-        node = after.nodes.get(name)
-        if node is before:
-            return None
-        gone = (before.holders.keys() if before else set()) - (node.holders.keys() if node else set())
-        for uid in gone:
-            self._where.pop(uid, None)
-        if node is None:
-            del self._nodes[name]
-        else:
-            self._nodes[name] = node
-        self._changed.add(name)
-        if isinstance(event, PodEnded):
-            self._ending.add(name)
-        if gone or isinstance(event, NodeSeen | ReportArrived):
-            self._news.append(Freed(name))
-        return None
 
 
 def _rebuilding_order(pod: LivePod) -> tuple[int, float, str, str]:
     """Who was there first keeps what he has: bound Pods before promised ones, the older before the younger."""
     created_s = pod.asks.created_s if isinstance(pod.asks, PodRequest) else 0.0
     return (_ORDER[pod.stage], created_s, pod.namespace, pod.name)
-
-
-def _has_ended(node: NodeState | None) -> bool:
-    return node is not None and any(one.phase is Phase.RELEASING for one in node.holders.values())
 
 
 def _elsewhere(pod: LivePod, to: NodeName) -> Refusal:

@@ -63,9 +63,9 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Freed:
-    """Something was given back on the node, or the node itself changed."""
+    """Something was given back on these nodes, or they changed themselves."""
 
-    node: NodeName
+    nodes: frozenset[NodeName]
 
 
 News = Waits | Resumes | Broken | Strayed | Arrived | Stuck | Left | Freed

@@ -11,7 +11,7 @@ from dataclasses import replace
 from numaplace.decide.place import HoldBack, NodeIndex, Placement
 from numaplace.model.errors import BrokenPromiseError
 from numaplace.model.ids import NodeName
-from numaplace.model.live_pod import LivePod, Stage
+from numaplace.model.live_pod import LivePod, Stage, unpinned
 from numaplace.model.refusal import Code, Refusal
 from numaplace.model.request import PodRequest
 from numaplace.services.planner.aside import Aside
@@ -140,7 +140,7 @@ class Planner:
         """The scheduler says no to the only node the Pod can have: leave that node alone, and the Pod must go."""
         self._metrics.failures.labels("stuck").inc()
         if isinstance(pod.asks, PodRequest):
-            self._aside.put(pod.asks, node)
+            self._aside.put(unpinned(pod.asks, node), node)
         why = f"the scheduler does not take node {node}, which was planned and cannot be changed any more"
         self._carrier.give_up(pod, why)
 

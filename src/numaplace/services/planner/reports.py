@@ -21,8 +21,8 @@ class _Heard:
 class Reports:
     """What each agent said last."""
 
-    def __init__(self, clock: Callable[[], float], wall: Callable[[], float]) -> None:
-        self._clock, self._wall = clock, wall
+    def __init__(self, clock: Callable[[], float], wall: Callable[[], float], limit_s: float) -> None:
+        self._clock, self._wall, self._limit_s = clock, wall, limit_s
         self.known: dict[NodeName, Report] = {}
         self._texts: dict[NodeName, tuple[str | None, ...]] = {}
         self._heard: dict[NodeName, _Heard] = {}
@@ -47,10 +47,14 @@ class Reports:
         if silent:
             self._heard.pop(name, None)
 
-    def silent(self, limit_s: float) -> Iterator[NodeName]:
+    def silent(self) -> Iterator[NodeName]:
         """The nodes whose agents were not heard of for longer than the limit."""
-        latest_s = self._clock() - limit_s
-        return (name for name, heard in self._heard.items() if heard.at_s < latest_s)
+        return (name for name in self._heard if self.is_silent(name))
+
+    def is_silent(self, name: NodeName) -> bool:
+        """Whether the agent of this node was not heard of for longer than the limit; False if it never says."""
+        heard = self._heard.get(name)
+        return heard is not None and heard.at_s < self._clock() - self._limit_s
 
     def _hear(self, name: NodeName, renewed: float | None) -> None:
         if renewed is None:
