@@ -2,7 +2,6 @@
 
 import http.client
 import sys
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -30,12 +29,10 @@ OPTIONS = ("--stuck", "2", "--aside", "20", "--release-grace", "600")
 class PlannerProcess:
     """One process; `kill` is kill -9."""
 
-    def __init__(
-        self, plane: ControlPlane, name: str = "planner", *options: str, kubeconfig: Path | None = None
-    ) -> None:
+    def __init__(self, plane: ControlPlane, name: str = "planner", *options: str) -> None:
         (self.port,) = free_ports(1)
         run = "from numaplace.tools.cli import main; main()"
-        access = kubeconfig or plane.kubeconfig(PLANNER)
+        access = plane.kubeconfig(PLANNER)
         command = (sys.executable, "-c", run, "planner", "--kubeconfig", access, "--listen", f"127.0.0.1:{self.port}")
         self.log = plane.folder / f"{name}.log"
         self._program = Program(name, (*command, *OPTIONS, *options), plane.folder, self._is_ready)

@@ -96,6 +96,10 @@ class Stage:
                     await gone(self.admin, resource, Key("", thing["metadata"]["name"]))
 
 
+async def listed(admin: Kube, resource: Resource, space: str) -> list[dict[str, Any]]:
+    return [thing async for page in admin.pages(resource, dict, namespace=space) for thing in page.objects]
+
+
 async def gone(admin: Kube, resource: Resource, key: Key, grace_s: int | None = None) -> None:
     try:
         await admin.delete(resource, key.name, key.namespace, grace_s=grace_s)

@@ -39,6 +39,7 @@ async def stage(admin: Kube, space: str) -> AsyncIterator[Stage]:
 
 @pytest.fixture
 def planner(plane: ControlPlane, stage: Stage) -> Iterator[PlannerProcess]:
+    assert stage.space  # the planner's rights are there
     with PlannerProcess(plane) as planner:
         yield planner
 
@@ -56,7 +57,8 @@ def gate(pod: dict[str, Any]) -> None:
 # --- the way of a Pod
 
 
-async def test_the_examples_lie_where_they_belong(admin: Kube, stage: Stage, planner: PlannerProcess) -> None:
+@pytest.mark.usefixtures("planner")
+async def test_the_examples_lie_where_they_belong(admin: Kube, stage: Stage) -> None:
     await stage.nodes(described((EXAMPLES / "nodes.yaml").read_text()))
     pod, ours = example("pod-example"), example("deployment-tgi-numa")
     gate(pod)
@@ -110,7 +112,8 @@ async def claim(admin: Kube, space: str) -> None:
             await admin.create(CLAIMS, document, space)
 
 
-async def test_a_pod_that_cannot_fit_is_told_why_and_stays_at_the_gate(stage: Stage, planner: PlannerProcess) -> None:
+@pytest.mark.usefixtures("planner")
+async def test_a_pod_that_cannot_fit_is_told_why_and_stays_at_the_gate(stage: Stage) -> None:
     await stage.nodes(alike(2))
     pod = example("too-wide")
     gate(pod)
@@ -123,7 +126,8 @@ async def test_a_pod_that_cannot_fit_is_told_why_and_stays_at_the_gate(stage: St
     assert notes == [said]
 
 
-async def test_all_policies_and_their_devices(stage: Stage, planner: PlannerProcess) -> None:
+@pytest.mark.usefixtures("planner")
+async def test_all_policies_and_their_devices(stage: Stage) -> None:
     await stage.nodes(alike(3))
     for policy, gpus, cpus in (("SingleNUMANode", 4, 24), ("Restricted", 8, 100), ("BestEffort", 6, 64)):
         annotations = {"cpuset-scheduler": "required", keys.POLICY: policy}
@@ -134,9 +138,8 @@ async def test_all_policies_and_their_devices(stage: Stage, planner: PlannerProc
     assert misplaced(pods) == []
 
 
-async def test_a_node_is_filled_to_the_last_card_and_nothing_is_given_twice(
-    stage: Stage, planner: PlannerProcess
-) -> None:
+@pytest.mark.usefixtures("planner")
+async def test_a_node_is_filled_to_the_last_card_and_nothing_is_given_twice(stage: Stage) -> None:
     await stage.nodes(alike(3))
     names = [f"p{i:02}" for i in range(12)]
     await stage.add(*(gated(name) for name in names))
@@ -168,7 +171,8 @@ async def test_a_freed_card_goes_to_who_waits(stage: Stage, planner: PlannerProc
     assert {(one["pod"].split("/")[1], one["phase"]) for one in holders} >= {("old-a", "granted"), ("waits", "granted")}
 
 
-async def test_cordons_and_taints_are_judged_before_a_plan(stage: Stage, planner: PlannerProcess) -> None:
+@pytest.mark.usefixtures("planner")
+async def test_cordons_and_taints_are_judged_before_a_plan(stage: Stage) -> None:
     await stage.nodes(alike(3))
     taint = {"key": "team", "value": "a", "effect": "NoSchedule"}
     await stage.change_node("node-0001", {"spec": {"unschedulable": True}})
@@ -217,9 +221,8 @@ async def test_two_planners_at_once_give_nothing_twice_in_the_end(plane: Control
         await stage.until(lambda pods: not double_grants(pods) and not misplaced(pods))
 
 
-async def test_programs_of_the_control_plane_may_die(
-    plane: ControlPlane, stage: Stage, planner: PlannerProcess
-) -> None:
+@pytest.mark.usefixtures("planner")
+async def test_programs_of_the_control_plane_may_die(plane: ControlPlane, stage: Stage) -> None:
     await stage.nodes(alike(4))
     names = [f"p{i:02}" for i in range(12)]
     await stage.add(*(gated(name) for name in names[:6]))
@@ -232,9 +235,8 @@ async def test_programs_of_the_control_plane_may_die(
     assert misplaced(await stage.until_bound(*names)) == []
 
 
-async def test_a_rule_that_nobody_foresaw_costs_an_owned_pod_one_detour(
-    admin: Kube, stage: Stage, planner: PlannerProcess
-) -> None:
+@pytest.mark.usefixtures("planner")
+async def test_a_rule_that_nobody_foresaw_costs_an_owned_pod_one_detour(admin: Kube, stage: Stage) -> None:
     """Host ports are left to the scheduler: it refuses the second Pod on the fullest node, which was planned."""
     await stage.nodes(alike(2))
     template = gated("", container={"ports": [{"containerPort": 80, "hostPort": 8080}]})

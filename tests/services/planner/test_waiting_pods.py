@@ -7,9 +7,10 @@ from numaplace.adapters.kube import Key
 from numaplace.adapters.kube.resources import NODES, REPORTS
 from numaplace.model import keys
 from numaplace.model.settings import Settings
+from numaplace.services.planner import Limits
 from tests.cluster.nodes import node_object, report_object
 from tests.services.planner.reader import allocation_of, double_grants
-from tests.services.planner.world import QUICK, SINGLE, World, gated, nodes_of, world_of
+from tests.services.planner.world import SINGLE, World, gated, nodes_of, world_of
 
 
 async def full_world_with(world: World, *waiting: str) -> None:
@@ -115,9 +116,8 @@ async def test_nodes_say_why_they_take_nobody() -> None:
 
 async def test_a_silent_agent_is_not_built_upon_until_it_speaks_again() -> None:
     def alive(moment: datetime) -> Any:
-        return lambda report: (
-            report["metadata"].setdefault("annotations", {}).update({keys.RENEWED: moment.isoformat()})
-        )
+        said = {keys.RENEWED: moment.isoformat()}
+        return lambda report: report["metadata"].update(annotations=said)
 
     async with world_of(nodes_of()) as world:
         world.change_report("n1", alive(datetime(2020, 1, 1, tzinfo=UTC)))
@@ -140,8 +140,7 @@ async def test_a_broken_report_is_no_report() -> None:
 
 
 async def test_reserved_cpus_of_a_report_are_left_alone() -> None:
-    async with world_of(nodes_of()) as world:
-        world.change_report("n1", lambda report: report["attributes"].append({"name": keys.RESERVED, "value": "0-7"}))
+    async with world_of(nodes_of(reserved="0-7")) as world:
         world.add(gated("p", gpus=1, cpus=3))
         world.start()
         await world.until_bound("p")
@@ -151,7 +150,7 @@ async def test_reserved_cpus_of_a_report_are_left_alone() -> None:
 async def test_what_was_said_is_said_again_before_the_event_expires() -> None:
     async with world_of(nodes_of(labels={})) as world:
         world.add(gated("p"))
-        world.start(QUICK.__class__(tick_s=0.02, repeat_s=0.1))
+        world.start(Limits(tick_s=0.02, repeat_s=0.1))
         await world.until(lambda: len(world.events("NumaRefused")) >= 3)
         assert len(set(world.events("NumaRefused"))) == 1
         assert sum(1 for one in world.server.asked if one.method == "PATCH") == 1

@@ -3,6 +3,7 @@
 from typing import Any
 
 from numaplace.model import keys
+from numaplace.services.planner import Limits
 from tests.services.planner.reader import allocation_of, double_grants, misplaced, pin_of
 from tests.services.planner.world import QUICK, SINGLE, SPACE, gated, nodes_of, world_of
 
@@ -61,7 +62,7 @@ async def test_a_pod_that_asks_nothing_of_ours_is_let_go_as_it_is() -> None:
 
 
 async def test_a_pod_keeps_its_own_affinity_beside_the_pin() -> None:
-    terms = [{"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]}, {}]
+    terms: list[dict[str, Any]] = [{"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]}, {}]
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
     nodes = nodes_of(2)
     async with world_of(nodes) as world:
@@ -76,7 +77,7 @@ async def test_a_pod_keeps_its_own_affinity_beside_the_pin() -> None:
 
 
 async def test_a_pod_whose_affinity_can_match_nothing_is_refused_before_a_plan() -> None:
-    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{}]}}
+    required: dict[str, Any] = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{}]}}
     async with world_of(nodes_of()) as world:
         world.add(gated("p", affinity={"nodeAffinity": required}))
         world.start()
@@ -105,7 +106,7 @@ async def test_a_plan_leaves_the_room_that_pods_without_plans_use() -> None:
 async def test_hints_are_few_at_a_time() -> None:
     async with world_of(nodes_of(2), scheduling=False) as world:
         world.add(*(gated(f"p{i}") for i in range(6)))
-        world.start(limits := QUICK.__class__(outstanding=2, tick_s=0.02))
+        world.start(limits := Limits(outstanding=2, tick_s=0.02))
         await world.until(lambda: sum(1 for pod in world.pods if not pod["spec"].get("schedulingGates")) == 2)
         await world.quiet()
         assert sum(1 for pod in world.pods if pod["status"].get("nominatedNodeName")) == limits.outstanding

@@ -71,7 +71,7 @@ class World:
     ) -> None:
         """A Pod as an earlier planner left it: hinted, and with `pin` on its way to that node."""
         affinity = {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [pin_term(pin)]}}} if pin else {}
-        pod = gated(name, affinity=affinity, gates=(keys.PLAN_GATE,) if gates else (), **more)
+        pod = gated(name, affinity=affinity, gates=(keys.PLAN_GATE,) if gates else ())
         pod["metadata"]["annotations"] = {**pod["metadata"]["annotations"], keys.ALLOCATION: json.dumps(allocation)}
         self.add(pod)
         self.change(name, lambda pod: pod["status"].update(nominatedNodeName=allocation["node"]))
@@ -157,21 +157,14 @@ class World:
         await self.until(lambda: all(self.pod(name)["spec"].get("nodeName") for name in names))
 
     async def until_refused(self, *names: str, code: str = "") -> None:
-        await self.until(
-            lambda: all(self.refusal(name).startswith(code or "") and self.refusal(name) for name in names)
-        )
+        await self.until(lambda: all(self.refusal(name) and self.refusal(name).startswith(code) for name in names))
 
     def refusal(self, name: str) -> str:
         """Code and sentence of the condition, or nothing."""
-        conditions = self.pod(name)["status"].get("conditions") or ()
-        return next(
-            (
-                f"{one['reason']}: {one['message']}"
-                for one in conditions
-                if one["type"] == keys.PLANNED and one["status"] == "False"
-            ),
-            "",
-        )
+        for one in self.pod(name)["status"].get("conditions") or ():
+            if (one["type"], one["status"]) == (keys.PLANNED, "False"):
+                return f"{one['reason']}: {one['message']}"
+        return ""
 
     async def quiet(self) -> None:
         """Return when nothing was asked of the API server for a few ticks."""
