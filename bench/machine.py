@@ -1,4 +1,8 @@
-"""Where a figure was measured: processor, cores, Python and commit."""
+"""Where a figure was measured, and how figures are told.
+
+Times are CPU time of the process: on a quiet machine that is the time on the clock, on
+a busy one it still is what the work costs.
+"""
 
 import os
 import platform
@@ -17,7 +21,7 @@ def machine_line() -> str:
 
 
 def figures(seconds: list[float]) -> str:
-    """Median, 99th percentile and worst in milliseconds, and how many."""
+    """Median, 99th percentile and worst in milliseconds of CPU time, and how many."""
     ordered = sorted(seconds)
     p99 = ordered[min(len(ordered) - 1, len(ordered) * 99 // 100)]
     median = ordered[len(ordered) // 2]

@@ -127,9 +127,16 @@ class FaultyProxy:
         finally:
             watch.cancel()
             self._watches.discard(watch)
+            _hang_up(answer)
         with contextlib.suppress(ConnectionError):
             await response.write_eof()
         return response
+
+
+def _hang_up(answer: aiohttp.ClientResponse) -> None:
+    """A polite end of TLS would wait for an answer that a watch never gives."""
+    if answer.connection is not None and answer.connection.transport is not None:
+        answer.connection.transport.abort()
 
 
 def _refusal(effect: Answer) -> web.Response:

@@ -147,7 +147,9 @@ def split(amount: int, weights: dict[NumaId, int]) -> dict[NumaId, int]:
 
 
 def pool_holds(world: World, request: PodRequest) -> bool:
-    """The rules of the whole node: shared CPUs keep enough, and at least one core."""
+    """The rules of the whole node: shared CPUs keep enough, and at least one core; who asks no CPU takes none."""
+    if not request.cpus and not request.shared_cpu_milli:
+        return True
     usable = sum(len(cpus) for cpus in world.usable.values())
     taken = len(world.exclusive) + request.cpus
     shared = world.floating + sum(world.confined.values()) + request.shared_cpu_milli

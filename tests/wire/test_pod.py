@@ -65,6 +65,7 @@ def test_an_object_of_the_api_tells_its_age_node_owner_and_end() -> None:
         ({"priorityClassName": "batch"}, 50),
         ({"priorityClassName": "unheard-of"}, 0),
         ({"priorityClassName": "batch", "priority": 3}, 3),
+        ({"priority": -(2**31)}, -(2**31)),
     ],
 )
 def test_a_priority_class_gives_its_value(spec: dict[str, Any], priority: int) -> None:

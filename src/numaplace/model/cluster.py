@@ -20,7 +20,7 @@ from numaplace.model.topology import Topology
 
 
 class Phase(StrEnum):
-    """How far a Pod is on its node."""
+    """How far a Pod is on its node, in the order of its life."""
 
     HELD = "held"  # promised to an unbound Pod
     GRANTED = "granted"  # bound

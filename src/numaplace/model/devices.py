@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 from numaplace.model.ids import GpuUuid, HcaName, NumaId, PciAddress
 
+# PCI vendors of the cards that numaplace treats in a way of their own.
+NVIDIA_VENDOR, AMD_VENDOR, INTEL_VENDOR, MELLANOX_VENDOR, AMAZON_VENDOR = "10de", "1002", "8086", "15b3", "1d0f"
+
 BridgePath = tuple[str, ...]
 """Host bridge first ("pci0000:3a"), then each bridge's PCI address down to the parent; empty = not known."""
 

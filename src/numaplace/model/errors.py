@@ -4,6 +4,9 @@
 error to a person prints `str(error)`, which is one sentence.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class NumaplaceError(Exception):
     """Every exception that this package raises on purpose; its text is one sentence."""
@@ -23,6 +26,15 @@ class InputError(NumaplaceError):
     def inside(self, outer: str) -> "InputError":
         """The same complaint with the place that contains it put in front."""
         return InputError(f"{outer}: {self.where}", found=self.found, wanted=self.wanted)
+
+
+@contextmanager
+def located(where: str) -> Iterator[None]:
+    """Put `where` in front of the place that an InputError from inside names."""
+    try:
+        yield
+    except InputError as error:
+        raise error.inside(where) from None
 
 
 class BrokenPromiseError(NumaplaceError):

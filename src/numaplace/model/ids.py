@@ -11,7 +11,6 @@ from numaplace.model.errors import InputError
 
 NumaId = NewType("NumaId", int)
 PackageId = NewType("PackageId", int)
-CpuId = NewType("CpuId", int)
 NodeName = NewType("NodeName", str)
 PodUid = NewType("PodUid", str)
 ContainerName = NewType("ContainerName", str)

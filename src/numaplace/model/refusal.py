@@ -31,6 +31,13 @@ class Code(StrEnum):
     HELD_BACK = "HELD_BACK"
     WAITING_FOR_ACK = "WAITING_FOR_ACK"
 
+    @property
+    def precedence(self) -> int:
+        """Its place in the order: the least is a node's answer, the greatest of many nodes' is the nearest miss."""
+        return _PRECEDENCE[self]
+
+
+_PRECEDENCE = {code: place for place, code in enumerate(Code)}
 
 SHORT = (Code.GPUS_SHORT, Code.HCAS_SHORT, Code.CPUS_SHORT, Code.HUGEPAGES_SHORT, Code.MEMORY_SHORT)
 """The whole node has too little of one resource."""
@@ -57,3 +64,7 @@ class Refusal:
     node: NodeName | None = None
     rooms: tuple[NumaRoom, ...] = ()  # by numa; empty where rooms are not the matter
     fits: str = ""  # the best thing that would fit there, in words; empty if nothing would
+
+
+NO_NODE = Refusal(Code.NODE_RULE, "there is no node")
+"""The answer of a cluster without nodes."""

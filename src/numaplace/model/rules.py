@@ -11,6 +11,10 @@ from types import MappingProxyType
 
 from numaplace.model.ids import NodeName
 
+CPU, MEMORY, PODS = "cpu", "memory", "pods"  # resources of a node by their Kubernetes names
+HUGEPAGES = "hugepages-"  # before a page size, as in hugepages-2Mi
+TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 _NO_AMOUNT: Mapping[str, int] = MappingProxyType({})
 

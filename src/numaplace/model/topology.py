@@ -108,8 +108,8 @@ class Topology:
         raise KeyError(id)
 
     def package_of_numa(self, id: NumaId) -> PackageId | None:
-        """The package that holds the domain's first CPU; None for domains without CPUs."""
-        cpus = self.numa(id).cpus
+        """The package that holds the domain's first CPU; None for domains without CPUs, or not there."""
+        cpus = next((numa.cpus for numa in self.numas if numa.id == id), None)
         for package in self.packages:
             if cpus and cpus.first() in package.cpus:
                 return package.id

@@ -10,16 +10,16 @@ import msgspec
 
 from numaplace.model.allocation import Allocation, ContainerShare, GpuRef, HcaRef, NumaCharge
 from numaplace.model.cpuset import CpuSet
-from numaplace.model.errors import InputError
+from numaplace.model.errors import InputError, located
 from numaplace.model.ids import ContainerName, GpuUuid, HcaName, NodeName, NumaId, parse_pci_address
 from numaplace.model.proximity import Level
 from numaplace.model.request import Hugepages, Policy
+from numaplace.wire.annotation import MAX_CHARACTERS
+from numaplace.wire.quantity import BINARY_UNITS, binary_text
 from numaplace.wire.strict import convert, decode_json, shown
 
 VERSION: Final = 1
-MAX_CHARACTERS = 262_144  # all annotations of one object together (API server limit)
 MAX_NUMA = 65_535
-_PAGE_UNITS = (("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))
 
 
 class _Part(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
@@ -120,7 +120,7 @@ def _share_text(share: ContainerShare) -> _Share:
 
 
 def _share(share: _Share, where: str) -> ContainerShare:
-    try:
+    with located(where):
         return ContainerShare(
             cpus=CpuSet.parse(share.cpus),
             gpus=tuple(
@@ -131,12 +131,10 @@ def _share(share: _Share, where: str) -> ContainerShare:
                 HcaRef(HcaName(hca.name), None if hca.pci is None else parse_pci_address(hca.pci)) for hca in share.hcas
             ),
         )
-    except InputError as error:
-        raise error.inside(where) from error
 
 
 def _charge_text(charge: NumaCharge) -> _Charge:
-    pages = {_size_text(one.page_bytes): one.pages for one in charge.hugepages}
+    pages = {binary_text(one.page_bytes): one.pages for one in charge.hugepages}
     return _Charge(charge.numa, charge.shared_cpu_milli, charge.memory_bytes, pages)
 
 
@@ -152,15 +150,8 @@ def _charge(charge: _Charge, where: str) -> NumaCharge:
     )
 
 
-def _size_text(page_bytes: int) -> str:
-    for unit, size in _PAGE_UNITS:
-        if page_bytes % size == 0:
-            return f"{page_bytes // size}{unit}"
-    return str(page_bytes)
-
-
 def _page_bytes(text: str, where: str) -> int:
-    unit = dict(_PAGE_UNITS).get(text[-2:], 1)
+    unit = BINARY_UNITS.get(text[-2:], 1)
     digits = text[:-2] if unit > 1 else text
     if digits.isascii() and digits.isdigit() and len(digits) <= 12:
         return int(digits) * unit

@@ -11,7 +11,7 @@ from numaplace.decide.discover.describe import Description, tree_of
 from numaplace.decide.discover.describe_regular import description_of
 from numaplace.model.errors import InputError
 from numaplace.model.topology import Topology
-from numaplace.wire.machine_facts import parse_facts
+from numaplace.wire.machine_facts import parse_mapping
 from numaplace.wire.machine_known import KNOWN
 from numaplace.wire.machine_line import parse_line
 from numaplace.wire.yaml_text import load_documents
@@ -24,7 +24,7 @@ def parse_machine(text: str, where: str = "machine") -> Description:
     try:
         if "\n" not in text.strip() and ":" not in text:
             return description_of(parse_line(text, where))
-        return parse_facts(_only_document(text, where), parse_machine, where)
+        return parse_mapping(_only_document(text, where), parse_machine, where)
     except InputError as error:
         raise error if error.where.startswith(where) else error.inside(where) from None
 

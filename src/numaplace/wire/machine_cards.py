@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from numaplace.decide.discover.describe_cards import Card, GpuCard, HcaCard, NetworkCard, Rdma
 from numaplace.model.devices import Port
-from numaplace.model.errors import InputError
+from numaplace.model.errors import InputError, located
 from numaplace.model.ids import GpuUuid, HcaName, NumaId, PciAddress, parse_pci_address
 from numaplace.wire.machine_schema import BranchFields, GpuFields, HcaFields, NetworkFields, PortFields
 from numaplace.wire.strict import shown
@@ -36,10 +36,8 @@ def address_of(text: str | None, where: str) -> PciAddress | None:
     """The field `pci` of something, where it is given."""
     if text is None:
         return None
-    try:
+    with located(f"{where}.pci"):
         return parse_pci_address(text)
-    except InputError as error:
-        raise error.inside(f"{where}.pci") from None
 
 
 def line_of(text: str, where: str) -> str:

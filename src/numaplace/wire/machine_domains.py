@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from numaplace.decide.discover.describe_shape import distances_between
 from numaplace.model.cpuset import CpuSet
-from numaplace.model.errors import InputError
+from numaplace.model.errors import InputError, located
 from numaplace.model.ids import NumaId, PackageId
 from numaplace.model.topology import LOCAL_DISTANCE, HugepagePool, Numa, NumaKind, Topology
 from numaplace.wire.machine_line import parse_size
@@ -40,10 +40,8 @@ def described_domains(fields: MachineFields, base: Topology, where: str) -> tupl
 
 def parse_cpus(value: int | str, where: str) -> CpuSet:
     """A list of CPUs such as 0-3,8; a lone number may come without quotes."""
-    try:
+    with located(where):
         cpus = CpuSet.parse(str(value))
-    except InputError as error:
-        raise error.inside(where) from None
     if cpus and cpus.bits.bit_length() > MAX_CPUS:
         raise InputError(where, found=str(value)[:60], wanted=f"CPU numbers below {MAX_CPUS}")
     return cpus

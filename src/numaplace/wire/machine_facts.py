@@ -27,7 +27,7 @@ _PATH = re.compile(r"(?:sys|proc|etc/numaplace)(?:/[A-Za-z0-9_.:@,+-]{1,100}){1,
 _NOTHING = Topology(online=CpuSet(), numas=())
 
 
-def parse_facts(thing: object, like: Callable[[str, str], Description], where: str) -> Description:
+def parse_mapping(thing: object, like: Callable[[str, str], Description], where: str) -> Description:
     """Read a mapping of facts; `like` reads the machine they start from. InputError names the field."""
     fields = convert(thing, MachineFields, where)
     base = Description(_NOTHING) if fields.like is None else like(fields.like, f"{where}: like")

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
+from numaplace.model.devices import INTEL_VENDOR, MELLANOX_VENDOR, NVIDIA_VENDOR
+
 
 class Strict(msgspec.Struct, rename="kebab", forbid_unknown_fields=True):
     """A mapping that has exactly these fields; `memory_numa` is written `memory-numa`."""
@@ -17,7 +19,7 @@ class GpuFields(Strict):
     """One GPU."""
 
     pci: str | None = None
-    vendor: str = "10de"
+    vendor: str = NVIDIA_VENDOR
     model: str = ""
     uuid: str | None = None
     memory_numa: int | None = None
@@ -39,7 +41,7 @@ class HcaFields(Strict):
 
     name: str | None = None
     pci: str | None = None
-    vendor: str = "15b3"
+    vendor: str = MELLANOX_VENDOR
     ports: list[PortFields] = msgspec.field(default_factory=lambda: [PortFields()])
     fault: str = ""
 
@@ -48,7 +50,7 @@ class NetworkFields(Strict):
     """One network card without RDMA."""
 
     pci: str | None = None
-    vendor: str = "8086"
+    vendor: str = INTEL_VENDOR
 
 
 class BranchFields(Strict):

@@ -14,7 +14,7 @@ from numaplace.decide.discover.describe_regular import with_devices
 from numaplace.decide.discover.facts import MAX_LINKS
 from numaplace.model.cpuset import CpuSet, union
 from numaplace.model.devices import NvLink
-from numaplace.model.errors import InputError
+from numaplace.model.errors import InputError, located
 from numaplace.model.ids import NumaId, PciAddress, parse_pci_address
 from numaplace.model.topology import Numa, NumaKind, Topology
 from numaplace.wire.nccl_cards import address_of, card_of, number_of
@@ -41,19 +41,15 @@ def parse_nccl(text: str, where: str = "topology file") -> Description:
     online = union(numa.cpus for numa in numas)
     machine = Topology(online, numas, cores=tuple(CpuSet(1 << cpu) for cpu in online))
     bridges = [HostBridge(NumaId(id), (thing,)) for id in sorted(cpus) for thing in _below(cpus[id], where)]
-    try:
+    with located(where):
         wired = with_devices(machine, bridges, domain=INVENTED_DOMAIN)
-    except InputError as error:
-        raise error.inside(where) from None
     return Description(replace(wired, nvlinks=_links(root, wired, where)))
 
 
 def _numa(id: NumaId, cpu: Element, where: str) -> Numa:
     place, mask = f"{where}, line {cpu.line}: affinity", cpu.attributes.get("affinity", "0")
-    try:
+    with located(place):
         cpus = CpuSet.parse_mask(mask)
-    except InputError as error:
-        raise error.inside(place) from None
     if cpus.bits.bit_length() > MAX_CPU + 1:
         raise InputError(place, found=f"CPU {cpus.bits.bit_length() - 1}", wanted=f"CPUs up to {MAX_CPU}")
     return Numa(id, NumaKind.CPU if cpus else NumaKind.MEMORY, cpus, memory_bytes=None)
@@ -106,7 +102,5 @@ def _link_elements(element: Element, where: str) -> Iterator[tuple[PciAddress, E
 
 
 def _target(link: Element, where: str) -> PciAddress:
-    try:
+    with located(f"{where}, line {link.line}: target"):
         return parse_pci_address(link.attributes.get("target", ""))
-    except InputError as error:
-        raise error.inside(f"{where}, line {link.line}: target") from None

@@ -7,17 +7,15 @@ reaches through sockets have port 0.
 from collections.abc import Iterator
 
 from numaplace.decide.discover.describe_cards import Card, GpuCard, HcaCard, NetworkCard, Rdma
-from numaplace.model.devices import Port
-from numaplace.model.errors import InputError
+from numaplace.model.devices import AMAZON_VENDOR, AMD_VENDOR, MELLANOX_VENDOR, NVIDIA_VENDOR, Port
+from numaplace.model.errors import InputError, located
 from numaplace.model.ids import HcaName, PciAddress, parse_pci_address
 from numaplace.wire.machine_cards import RDMA_NAME
 from numaplace.wire.nccl_xml import Element
 from numaplace.wire.strict import shown
 
-AMD, NVIDIA, MELLANOX, AMAZON = "1002", "10de", "15b3", "1d0f"
-
 _AMD_CLASS, _INFINIBAND_CLASS = "0x038000", "0x020700"
-_RDMA_VENDORS = frozenset({MELLANOX, AMAZON})
+_RDMA_VENDORS = frozenset({MELLANOX_VENDOR, AMAZON_VENDOR})
 _MAX_PORT, _MAX_MBPS = 255, 10_000_000
 
 
@@ -33,16 +31,14 @@ def card_of(element: Element, where: str) -> Card | None:
 
 def address_of(element: Element, where: str) -> PciAddress:
     """The address in `busid`."""
-    try:
+    with located(f"{where}, line {element.line}: busid"):
         return parse_pci_address(element.attributes.get("busid", ""))
-    except InputError as error:
-        raise error.inside(f"{where}, line {element.line}: busid") from None
 
 
 def _gpu_vendor(element: Element, code: str) -> str:
     told = _vendor(element)
     by_look = code == _AMD_CLASS or any("gcn" in gpu.attributes for gpu in element.all("gpu"))
-    return told or (AMD if by_look else NVIDIA)
+    return told or (AMD_VENDOR if by_look else NVIDIA_VENDOR)
 
 
 def _network(element: Element, code: str, where: str) -> Card:
@@ -54,10 +50,10 @@ def _network(element: Element, code: str, where: str) -> Card:
             by_name.setdefault(name, []).append(port)
     if by_name:
         devices = (Rdma(name, tuple(sorted(ports, key=lambda port: port.number))) for name, ports in by_name.items())
-        return HcaCard(address, vendor or MELLANOX, tuple(devices))
+        return HcaCard(address, vendor or MELLANOX_VENDOR, tuple(devices))
     if not nets and (code == _INFINIBAND_CLASS or vendor in _RDMA_VENDORS):
         port = Port(1, active=True, link_layer=_link_layer(code))
-        return HcaCard(address, vendor or MELLANOX, (Rdma(None, (port,)),))
+        return HcaCard(address, vendor or MELLANOX_VENDOR, (Rdma(None, (port,)),))
     return NetworkCard(address, vendor or "ffff")
 
 

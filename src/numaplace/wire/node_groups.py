@@ -14,19 +14,18 @@ import msgspec
 from numaplace.decide.discover import Discovery, assemble
 from numaplace.decide.discover.describe import tree_of
 from numaplace.model.cpuset import CpuSet
-from numaplace.model.errors import InputError
+from numaplace.model.errors import InputError, located
 from numaplace.model.ids import NodeName
 from numaplace.model.layout import AlignLevel
-from numaplace.model.rules import Taint
+from numaplace.model.rules import TAINT_EFFECTS, Taint
 from numaplace.wire.machine import discovered, parse_machine
-from numaplace.wire.machine_facts import parse_facts
+from numaplace.wire.machine_facts import parse_mapping
 from numaplace.wire.quantity import parse_quantity
-from numaplace.wire.strict import convert, shown
+from numaplace.wire.strict import LONGEST_NAME, convert, shown
 from numaplace.wire.yaml_text import load_documents
 
 MAX_NODES = 100_000  # of one file; the largest cluster that is measured
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
-_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,34 +115,30 @@ def _names(fields: _GroupFields, where: str) -> tuple[NodeName, ...]:
     run = runs[0] if runs else ""
     numbers = range(1, fields.count + 1)
     names = [fields.name.replace(run, str(number).zfill(len(run))) if run else fields.name for number in numbers]
-    if not _NAME.fullmatch(names[0]) or len(names[-1]) > 253:
-        wanted = "a node name: lower-case letters, digits, - and ., at most 253 characters"
+    if not _NAME.fullmatch(names[0]) or len(names[-1]) > LONGEST_NAME:
+        wanted = f"a node name: lower-case letters, digits, - and ., at most {LONGEST_NAME} characters"
         raise InputError(f"{where}.name", found=shown(fields.name), wanted=wanted)
     return tuple(map(NodeName, names))
 
 
 def _machine(said: str | dict[str, Any], where: str) -> Discovery:
     if isinstance(said, dict):
-        return assemble(tree_of(parse_facts(said, parse_machine, where)))
-    try:
+        return assemble(tree_of(parse_mapping(said, parse_machine, where)))
+    with located(where):
         return discovered(said)
-    except InputError as error:
-        raise error.inside(where) from None
 
 
 def _reserved(said: str | int, machine: Discovery, where: str) -> CpuSet:
-    try:
+    with located(where):
         reserved = CpuSet.parse(str(said))
-    except InputError as error:
-        raise error.inside(where) from None
     if not reserved.issubset(machine.topology.online):
         raise InputError(where, found=shown(said), wanted=f"CPUs of the machine, {machine.topology.online}")
     return reserved
 
 
 def _taint(one: _TaintFields, where: str) -> Taint:
-    if one.effect not in _EFFECTS:
-        raise InputError(f"{where}.effect", found=shown(one.effect), wanted=", ".join(_EFFECTS))
+    if one.effect not in TAINT_EFFECTS:
+        raise InputError(f"{where}.effect", found=shown(one.effect), wanted=", ".join(TAINT_EFFECTS))
     return Taint(one.key, one.value, one.effect)
 
 

@@ -13,13 +13,11 @@ import msgspec
 from numaplace.model import keys
 from numaplace.model.errors import InputError
 from numaplace.model.ids import NodeName
-from numaplace.model.rules import Amounts, NodeRules, Taint
+from numaplace.model.rules import CPU, MEMORY, PODS, TAINT_EFFECTS, Amounts, NodeRules, Taint
 from numaplace.wire.pod_object import Metadata, Part, Quantities
 from numaplace.wire.quantity import parse_quantity
 from numaplace.wire.strict import convert, read_name, shown
 from numaplace.wire.yaml_text import load_documents
-
-_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +117,7 @@ def node_of(node: NodeObject, where: str) -> NodeRules:
         taints=tuple(_taint(one, f"{where}: spec.taints") for one in node.spec.taints or ()),
         cordoned=bool(node.spec.unschedulable),
         allocatable=None if amounts is None else _amounts(amounts),
-        max_pods=None if amounts is None or "pods" not in amounts else amounts["pods"] // 1000,
+        max_pods=None if amounts is None or PODS not in amounts else amounts[PODS] // 1000,
     )
 
 
@@ -149,15 +147,15 @@ def _name(meta: Metadata, where: str) -> str:
 
 
 def _taint(one: _Taint, where: str) -> Taint:
-    if one.effect not in _EFFECTS:
-        raise InputError(f"{where} {one.key!r}: effect", found=shown(one.effect), wanted=", ".join(_EFFECTS))
+    if one.effect not in TAINT_EFFECTS:
+        raise InputError(f"{where} {one.key!r}: effect", found=shown(one.effect), wanted=", ".join(TAINT_EFFECTS))
     return Taint(one.key, one.value or "", one.effect)
 
 
 def _amounts(milli: Mapping[str, int]) -> Amounts:
     """What the kubelet offers, rounded down."""
-    others = {name: amount // 1000 for name, amount in milli.items() if name not in ("cpu", "memory", "pods")}
-    return Amounts(milli.get("cpu", 0), milli.get("memory", 0) // 1000, others)
+    others = {name: amount // 1000 for name, amount in milli.items() if name not in (CPU, MEMORY, PODS)}
+    return Amounts(milli.get(CPU, 0), milli.get(MEMORY, 0) // 1000, others)
 
 
 def _joined(name: str, rules: NodeRules | None, report: ReportObject | None) -> DumpedNode:

@@ -11,6 +11,7 @@ from numaplace.model.errors import InputError
 from numaplace.model.ids import ContainerName, NodeName, PodUid
 from numaplace.model.pod import Container, Pod
 from numaplace.model.request import ContainerKind
+from numaplace.model.rules import CPU
 from numaplace.wire import pod_object as obj
 from numaplace.wire.annotation import read_documents
 from numaplace.wire.pod_rules import read_rules, read_unjudged
@@ -18,7 +19,7 @@ from numaplace.wire.quantity import parse_quantity
 from numaplace.wire.strict import LONGEST_LABEL, convert, read_name, shown
 
 BUILT_IN_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
-_LARGEST_PRIORITY = 2**31 - 1
+_PRIORITIES = range(-(2**31), 2**31)
 _ENDED = ("Succeeded", "Failed")
 
 
@@ -110,14 +111,14 @@ def _pod_level(resources: obj.Resources | None, where: str) -> dict[str, int]:
 def _resizable(spec: obj.PodSpec) -> tuple[ContainerName, ...]:
     every = [*(spec.init_containers or ()), *spec.containers]
     return tuple(
-        ContainerName(one.name) for one in every if any(p.resource_name == "cpu" for p in one.resize_policy or ())
+        ContainerName(one.name) for one in every if any(p.resource_name == CPU for p in one.resize_policy or ())
     )
 
 
 def _priority(spec: obj.PodSpec, priorities: Mapping[str, int], where: str) -> int:
     if spec.priority is None:
         return priorities.get(spec.priority_class_name or "", 0)
-    if abs(spec.priority) > _LARGEST_PRIORITY:
+    if spec.priority not in _PRIORITIES:
         raise InputError(f"{where}: spec.priority", found=shown(spec.priority), wanted="a 32-bit whole number")
     return spec.priority
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 from numaplace.decide.rules.expressions import integer
 from numaplace.model.errors import InputError
 from numaplace.model.rules import (
+    TAINT_EFFECTS,
     LabelSelector,
     NodeTerm,
     Operator,
@@ -26,7 +27,6 @@ T = TypeVar("T")
 _SET_OPERATORS = (Operator.IN, Operator.NOT_IN, Operator.EXISTS, Operator.DOES_NOT_EXIST)
 _FIELD_OPERATORS = (Operator.IN, Operator.NOT_IN)
 _TOLERATION_OPERATORS = ("Equal", "Exists", "Lt", "Gt")
-_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 def read_rules(spec: obj.PodSpec, labels: Mapping[str, str], namespace: str, where: str) -> PodRules:
@@ -148,7 +148,7 @@ def _toleration(one: obj.Toleration, where: str) -> Toleration:
     key, value, effect = one.key or "", one.value or "", one.effect or ""
     operator = _chosen(one.operator or "Equal", _TOLERATION_OPERATORS, f"{where} of {shown(key)}: operator")
     if effect:
-        _chosen(effect, _EFFECTS, f"{where} of {shown(key)}: effect")
+        _chosen(effect, TAINT_EFFECTS, f"{where} of {shown(key)}: effect")
     if not key and operator != "Exists":
         raise InputError(f"{where}: operator", found=f"{operator} without a key", wanted="Exists where no key is named")
     if operator == "Exists" and value:

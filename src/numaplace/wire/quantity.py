@@ -9,13 +9,13 @@ from functools import lru_cache
 
 from numaplace.model.errors import InputError
 
+BINARY_UNITS: dict[str, int] = {f"{letter}i": 1024**power for power, letter in enumerate("KMGTPE", start=1)}
 LARGEST = 2**63 - 1  # units; the API caps greater amounts to this (apimachinery resource.Quantity)
 
 _QUANTITY = re.compile(
     r"\+?(?=\.?[0-9])(?P<whole>[0-9]*)(?:\.(?P<part>[0-9]*))?"
     r"(?:(?P<suffix>[KMGTPE]i|[numkMGTPE])|[eE](?P<exponent>[+-]?[0-9]{1,9}))?"
 )
-_BINARY = {f"{letter}i": 1024**power for power, letter in enumerate("KMGTPE", start=1)}
 _TENS = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _LONGEST = 100  # characters; a longer text is no amount anyone means
 _FAR = 200  # powers of ten beyond which an amount is the cap, or the smallest step
@@ -35,6 +35,14 @@ def parse_quantity(text: object, where: str) -> int:
     return milli
 
 
+def binary_text(amount: int) -> str:
+    """A whole amount above 0 under the largest binary unit that divides it: 2Mi, 1Gi, 500."""
+    for unit, size in reversed(BINARY_UNITS.items()):
+        if amount % size == 0:
+            return f"{amount // size}{unit}"
+    return str(amount)
+
+
 @lru_cache(4096)  # the same few amounts come again with every Pod
 def _milli(text: str) -> int | None:
     match = _QUANTITY.fullmatch(text)
@@ -43,7 +51,7 @@ def _milli(text: str) -> int | None:
     whole, part = match["whole"], match["part"] or ""
     mantissa = int(whole + part or "0")
     exponent = int(match["exponent"] or _TENS.get(match["suffix"], 0)) - len(part) + 3
-    return _scaled(mantissa * _BINARY.get(match["suffix"], 1), exponent)
+    return _scaled(mantissa * BINARY_UNITS.get(match["suffix"], 1), exponent)
 
 
 def _scaled(mantissa: int, exponent: int) -> int:

@@ -11,7 +11,7 @@ from dataclasses import replace
 import msgspec
 
 from numaplace.decide.discover import Discovery
-from numaplace.model.errors import InputError
+from numaplace.model.errors import InputError, located
 from numaplace.model.finding import Finding
 from numaplace.model.topology import Numa, Topology
 from numaplace.wire.strict import convert, decode_json, shown
@@ -36,10 +36,8 @@ def decode(text: str | bytes, where: str = "topology") -> Discovery:
     if type(version) is not int or version != VERSION:
         raise InputError(f"{where}: v", found=shown(version), wanted=f"version {VERSION}")
     document = convert(thing, Document, where)
-    try:
+    with located(where):
         topology, findings = topology_of(document), findings_of(document)
-    except InputError as error:
-        raise error.inside(where) from None
     if document.hash not in (None, found := topology_hash(topology)):
         wanted = f"{found}, or no hash: the document was changed"
         raise InputError(f"{where}: hash", found=shown(document.hash), wanted=wanted)

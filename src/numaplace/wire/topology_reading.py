@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from numaplace.model.cpuset import CpuSet
 from numaplace.model.devices import Gpu, Hca, NvLink, PciDevice, Port
-from numaplace.model.errors import InputError
+from numaplace.model.errors import InputError, located
 from numaplace.model.finding import Finding, FindingCode
 from numaplace.model.ids import GpuUuid, HcaName, NumaId, PackageId, PciAddress, parse_pci_address
 from numaplace.model.topology import CoreKind, Die, HugepagePool, Llc, Numa, NumaKind, Package, Topology
@@ -137,17 +137,13 @@ def _finding(at: str, fields: schema.FindingFields) -> Finding:
 
 
 def _cpus(at: str, text: str) -> CpuSet:
-    try:
+    with located(at):
         return CpuSet.parse(text)
-    except InputError as error:
-        raise error.inside(at) from None
 
 
 def _address(at: str, text: str) -> PciAddress:
-    try:
+    with located(at):
         return parse_pci_address(text)
-    except InputError as error:
-        raise error.inside(at) from None
 
 
 def _domain(at: str, id: int | None, domains: Collection[NumaId]) -> NumaId | None:

@@ -54,11 +54,15 @@ async def first_batch_with(
 ) -> list[k.Step[Any]]:
     """All steps up to the batch that has a wanted one."""
     seen: list[k.Step[Any]] = []
-    async with asyncio.timeout(DEADLINE_S):
-        async for batch in steps:
-            seen += batch
-            if any(map(wanted, batch)):
-                return seen
+    try:
+        async with asyncio.timeout(DEADLINE_S):
+            async for batch in steps:
+                seen += batch
+                if any(map(wanted, batch)):
+                    return seen
+    except TimeoutError:
+        troubles = [str(step.error) for step in seen if isinstance(step, k.Trouble)]
+        raise AssertionError(f"{len(seen)} steps in {DEADLINE_S:.0f} s and none that was wanted: {troubles}") from None
     raise AssertionError("the follower ended")
 
 

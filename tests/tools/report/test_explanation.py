@@ -29,7 +29,7 @@ def test_what_is_missing_is_told_for_each_numa() -> None:
     state = run(small_cluster(), arrivals(HEAD, "a,0,1,10,1Gi,SingleNUMANode,exclusive")).state
     (one,) = arrivals(HEAD, "p,0,2,12,1Gi,SingleNUMANode,exclusive")
     (view,) = explain(state.nodes.values(), one.request, Settings()).views
-    short = [{room.resource: room.short for room in numa.rooms} for numa in view.numas]
+    short = [{supply.resource: supply.short for supply in numa.supplies} for numa in view.numas]
     assert short[0] == {"CPUs": 6, "GPUs": 1, "HCAs": 0, "memory": 0}
     assert [numa.marks for numa in view.numas] == [("single",), ()]
     assert [numa.chosen for numa in view.numas] == [False, True]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from numaplace.decide.admit import resources
-from numaplace.decide.admit.formula import CPU, HUGEPAGES, MEMORY, effective, effective_milli, node_amounts, units
+from numaplace.decide.admit.formula import effective, effective_milli, node_amounts, units
 from numaplace.decide.admit.wishes import Wishes, read_wishes
 from numaplace.model import keys
 from numaplace.model.pod import Container, Pod
@@ -23,6 +23,7 @@ from numaplace.model.request import (
     PodRequest,
     Policy,
 )
+from numaplace.model.rules import CPU, HUGEPAGES, MEMORY
 from numaplace.model.settings import Settings
 
 _EXCLUDING_LABELS = ("gpu-topology", "gpu-topology-replica")

@@ -8,9 +8,8 @@ from collections.abc import Callable
 
 from numaplace.model.pod import Container, Pod
 from numaplace.model.request import ContainerKind
-from numaplace.model.rules import Amounts
+from numaplace.model.rules import CPU, HUGEPAGES, MEMORY, Amounts
 
-CPU, MEMORY, HUGEPAGES = "cpu", "memory", "hugepages-"
 _POD_LEVEL = (CPU, MEMORY, HUGEPAGES)  # what spec.resources may set for the whole Pod
 
 

@@ -6,10 +6,10 @@ docs/reference/pod-rules.md lists them for people.
 
 from collections.abc import Iterator
 
-from numaplace.decide.admit.formula import CPU, HUGEPAGES, MEMORY
 from numaplace.decide.admit.wishes import Wishes
 from numaplace.model.pod import Container, Pod
 from numaplace.model.request import ContainerKind, MemoryMode
+from numaplace.model.rules import CPU, HUGEPAGES, MEMORY
 from numaplace.model.settings import Settings
 
 _UNIT_BYTES = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30}

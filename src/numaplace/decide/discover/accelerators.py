@@ -8,20 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from numaplace.model.devices import PciDevice
+from numaplace.model.devices import AMD_VENDOR, INTEL_VENDOR, NVIDIA_VENDOR, PciDevice
 
 VGA, THREE_D, OTHER_DISPLAY, COPROCESSOR, ACCELERATOR = 0x0300, 0x0302, 0x0380, 0x0B40, 0x1200
 
 CLASSES_OF_VENDOR: Mapping[str, frozenset[int]] = {
-    "10de": frozenset({VGA, THREE_D}),  # NVIDIA
-    "1002": frozenset({VGA, THREE_D, OTHER_DISPLAY, ACCELERATOR}),  # AMD
-    "8086": frozenset({VGA, THREE_D, OTHER_DISPLAY}),  # Intel; its processing accelerators are FPGAs and NPUs
+    NVIDIA_VENDOR: frozenset({VGA, THREE_D}),
+    AMD_VENDOR: frozenset({VGA, THREE_D, OTHER_DISPLAY, ACCELERATOR}),
+    INTEL_VENDOR: frozenset({VGA, THREE_D, OTHER_DISPLAY}),  # its processing accelerators are FPGAs and NPUs
     "1d94": frozenset({VGA, THREE_D, OTHER_DISPLAY, COPROCESSOR, ACCELERATOR}),  # Hygon DCU
     "1ed5": frozenset({VGA, THREE_D, OTHER_DISPLAY, ACCELERATOR}),  # Moore Threads
     "9999": frozenset({VGA, THREE_D, OTHER_DISPLAY, ACCELERATOR}),  # MetaX
-    "1ded": frozenset(
-        {THREE_D, OTHER_DISPLAY, ACCELERATOR}
-    ),  # Alibaba T-Head PPU; its other devices are NICs and disks
+    "1ded": frozenset({THREE_D, OTHER_DISPLAY, ACCELERATOR}),  # Alibaba T-Head PPU; its others are NICs and disks
     "1bcf": frozenset({COPROCESSOR}),  # NEC SX-Aurora
     "1e3e": frozenset({THREE_D, OTHER_DISPLAY, ACCELERATOR}),  # Iluvatar CoreX
 }
@@ -36,8 +34,8 @@ def is_accelerator(device: PciDevice) -> bool:
     """True for a whole card; virtual functions are parts of one."""
     if device.physical is not None or device.vendor in FPGA_VENDORS:
         return False
-    if device.vendor == "1002" and device.device in AMD_BMC_DEVICES:
+    if device.vendor == AMD_VENDOR and device.device in AMD_BMC_DEVICES:
         return False
-    if device.vendor == "8086" and device.address.endswith(INTEL_BUILT_IN):
+    if device.vendor == INTEL_VENDOR and device.address.endswith(INTEL_BUILT_IN):
         return False
     return device.class_code >> 8 in CLASSES_OF_VENDOR.get(device.vendor, OTHER_VENDORS)

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 
 from numaplace.decide.discover.describe_cpus import cpu_files
 from numaplace.decide.discover.describe_memory import numa_files
-from numaplace.decide.discover.describe_pci import NVIDIA_VENDOR, device_files, device_links
+from numaplace.decide.discover.describe_pci import device_files, device_links
 from numaplace.decide.discover.facts import Facts, facts_text
 from numaplace.decide.discover.sources import FACTS
 from numaplace.decide.discover.tree import Tree
 from numaplace.model.cpuset import CpuSet
+from numaplace.model.devices import NVIDIA_VENDOR
 from numaplace.model.topology import Topology
 
 

@@ -6,7 +6,7 @@ What a description does not tell about a card is given to it by `describe_wiring
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from numaplace.model.devices import Port
+from numaplace.model.devices import INTEL_VENDOR, MELLANOX_VENDOR, NVIDIA_VENDOR, Port
 from numaplace.model.ids import GpuUuid, HcaName, NumaId, PciAddress
 
 ACTIVE_PORT = Port(1, active=True, link_layer="InfiniBand", link_gbps=400)
@@ -17,7 +17,7 @@ class GpuCard:
     """A GPU; an empty field is not told."""
 
     address: PciAddress | None = None
-    vendor: str = "10de"
+    vendor: str = NVIDIA_VENDOR
     model: str = ""
     uuid: GpuUuid | None = None
     memory_numa: NumaId | None = None
@@ -38,7 +38,7 @@ class HcaCard:
     """A PCI function with RDMA devices: one, or as some drivers do it, one for each port."""
 
     address: PciAddress | None = None
-    vendor: str = "15b3"
+    vendor: str = MELLANOX_VENDOR
     devices: tuple[Rdma, ...] = (Rdma(),)
     fault: str = ""
 
@@ -48,7 +48,7 @@ class NetworkCard:
     """A network card that does no RDMA."""
 
     address: PciAddress | None = None
-    vendor: str = "8086"
+    vendor: str = INTEL_VENDOR
 
 
 Card = GpuCard | HcaCard | NetworkCard

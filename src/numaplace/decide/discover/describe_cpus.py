@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 
 from numaplace.decide.discover.sources import CPU, HYBRID
 from numaplace.model.cpuset import CpuSet
-from numaplace.model.ids import CpuId
 from numaplace.model.topology import Llc, Topology
 
 
@@ -82,4 +81,4 @@ def _kind_files(machine: Topology) -> dict[str, str]:
 
 
 def _topology_folders(cpus: Iterable[int]) -> Iterator[str]:
-    return (f"{CPU}/cpu{CpuId(cpu)}/topology" for cpu in cpus)
+    return (f"{CPU}/cpu{cpu}/topology" for cpu in cpus)

@@ -5,11 +5,9 @@ Only what discovery reads is written. Paths and formats: docs/sources.md.
 
 from numaplace.decide.discover.sources import HCA, NVIDIA, PCI
 from numaplace.model.cpuset import CpuSet
-from numaplace.model.devices import Gpu, Hca, PciDevice, Port
+from numaplace.model.devices import NVIDIA_VENDOR, Gpu, Hca, PciDevice, Port
 from numaplace.model.ids import NumaId
 from numaplace.model.topology import Topology
-
-NVIDIA_VENDOR = "10de"
 
 
 def device_files(machine: Topology) -> dict[str, str]:

@@ -16,7 +16,7 @@ from numaplace.model.devices import Port
 from numaplace.model.errors import InputError
 from numaplace.model.ids import NumaId, PackageId
 from numaplace.model.proximity import Level
-from numaplace.model.topology import CoreKind, HugepagePool, Llc, Numa, NumaKind, Package, Topology
+from numaplace.model.topology import LOCAL_DISTANCE, CoreKind, HugepagePool, Llc, Numa, NumaKind, Package, Topology
 
 T = TypeVar("T")
 
@@ -88,7 +88,7 @@ def distances_between(
 
     def one(a: NumaId, b: NumaId) -> int:
         if a == b:
-            return 10
+            return LOCAL_DISTANCE
         return near if package_of[a] is not None and package_of[a] == package_of[b] else far
 
     return {a: MappingProxyType({b: one(a, b) for b in package_of}) for a in package_of}

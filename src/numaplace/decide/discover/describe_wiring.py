@@ -25,16 +25,32 @@ from numaplace.decide.discover.describe_cards import (
     addresses_in,
     names_in,
 )
-from numaplace.model.devices import BridgePath, Gpu, Hca, PciDevice
+from numaplace.model.devices import (
+    AMAZON_VENDOR,
+    AMD_VENDOR,
+    INTEL_VENDOR,
+    MELLANOX_VENDOR,
+    NVIDIA_VENDOR,
+    BridgePath,
+    Gpu,
+    Hca,
+    PciDevice,
+)
 from numaplace.model.errors import InputError
 from numaplace.model.ids import GpuUuid, HcaName, NumaId, PciAddress
 from numaplace.model.topology import Topology
 
 BRIDGE_CLASS, NETWORK_CLASS, INFINIBAND_CLASS = 0x060400, 0x020000, 0x020700
 GPU_CLASSES = (OTHER_DISPLAY, THREE_D, ACCELERATOR, COPROCESSOR)  # of these, the first that the vendor uses
-DRIVERS = {"10de": "nvidia", "1002": "amdgpu", "15b3": "mlx5_core", "1d0f": "efa"}
-DEVICES = {"10de": "2330", "1002": "74a1", "15b3": "1021", "1d0f": "efa2", "8086": "1592"}  # a usual card of each
-NAME_STEMS = {"15b3": "mlx5_", "1d0f": "efa_"}
+DRIVERS = {NVIDIA_VENDOR: "nvidia", AMD_VENDOR: "amdgpu", MELLANOX_VENDOR: "mlx5_core", AMAZON_VENDOR: "efa"}
+DEVICES = {  # a usual card of each
+    NVIDIA_VENDOR: "2330",
+    AMD_VENDOR: "74a1",
+    MELLANOX_VENDOR: "1021",
+    AMAZON_VENDOR: "efa2",
+    INTEL_VENDOR: "1592",
+}
+NAME_STEMS = {MELLANOX_VENDOR: "mlx5_", AMAZON_VENDOR: "efa_"}
 
 _BUSES, _SLOTS = 256, 32  # of a PCI domain, of a bus
 _FIRST_BUS = 0x10  # below it real machines keep their chipset
@@ -86,7 +102,7 @@ class Wiring:
         return None
 
     def _port(self, address: PciAddress, numa: NumaId | None, path: BridgePath) -> BridgePath:
-        self.pci.append(PciDevice(address, BRIDGE_CLASS, "8086", "352a", numa, path, "pcieport"))
+        self.pci.append(PciDevice(address, BRIDGE_CLASS, INTEL_VENDOR, "352a", numa, path, "pcieport"))
         return (*path, address)
 
     def _card(self, card: Card, free: PciAddress, numa: NumaId | None, path: BridgePath) -> None:
@@ -95,7 +111,7 @@ class Wiring:
         if isinstance(card, GpuCard):
             used = CLASSES_OF_VENDOR.get(vendor, OTHER_VENDORS)
             code = next(one for one in GPU_CLASSES if one in used) << 8
-            uuid = card.uuid or _uuid_of(address) if vendor == "10de" else card.uuid
+            uuid = card.uuid or _uuid_of(address) if vendor == NVIDIA_VENDOR else card.uuid
             self.gpus.append(Gpu(address, numa, vendor, uuid, card.model, path, card.memory_numa, card.mig, card.fault))
         elif isinstance(card, HcaCard):
             layers = {port.link_layer for device in card.devices for port in device.ports}

@@ -15,12 +15,11 @@ from numaplace.decide.discover.nvidia import NvidiaCard
 from numaplace.decide.discover.pci import Function, doubt_numa, doubt_unknown, only_placeable
 from numaplace.decide.discover.reading import Reading
 from numaplace.decide.discover.sources import NVIDIA, PCI
-from numaplace.model.devices import Gpu, PciDevice
+from numaplace.model.devices import NVIDIA_VENDOR, Gpu, PciDevice
 from numaplace.model.finding import FindingCode
 from numaplace.model.ids import NumaId, PciAddress
 from numaplace.model.topology import Numa
 
-NVIDIA_VENDOR = "10de"
 PASSED_THROUGH = "vfio-pci"
 
 

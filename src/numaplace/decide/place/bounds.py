@@ -55,7 +55,7 @@ def _in_one_unit(rows: Rows, ask: Ask, which: Ints) -> Bools:
 
 def _whole_node(rows: Rows, ask: Ask, which: Ints) -> Bools:
     asked_milli = 1000 * ask.cpus + ask.confined_milli + ask.floating_milli
-    enough = (rows.layout[which] >= 0) & (rows.pool_milli[which] >= asked_milli)
+    enough = (rows.layout[which] >= 0) & (np.maximum(rows.pool_milli[which], 0) >= asked_milli)
     enough &= (rows.gpus[which] >= ask.gpus) & (rows.hcas[which] >= ask.hcas)
     if ask.cpus:
         enough &= (rows.pool_cpus[which] >= ask.cpus) & (rows.unit_cpus[:, which].sum(0) >= ask.cpus)

@@ -38,7 +38,7 @@ def pool_allows(room: Room, ask: Ask) -> bool:
     """The node-level rule: the shared pool keeps what floating and confined Pods were promised."""
     if ask.cpus and ask.cpus > room.pool_cpus:
         return False
-    return 1000 * ask.cpus + ask.confined_milli + ask.floating_milli <= room.pool_milli
+    return 1000 * ask.cpus + ask.confined_milli + ask.floating_milli <= max(0, room.pool_milli)
 
 
 def _widths(layout: Layout, ask: Ask, *, trusting: bool) -> tuple[int, ...]:

@@ -5,7 +5,10 @@ depth first in name order, pruned by what the HCAs still open could reach at bes
 """
 
 from collections.abc import Sequence
+from math import inf
 
+EXACT_DEVICES = 16  # of a kind, out of which the best set is certain; beyond it the search ends after so many steps
+MOST_STEPS = 400
 FAR = 99  # above every level: no HCA yet, or beyond the limit
 
 
@@ -28,6 +31,7 @@ class _HcaSearch:
     def __init__(self, levels: Sequence[tuple[int, ...]], extra: Sequence[int], count: int, below: int) -> None:
         self.levels, self.extra, self.count, self.below = levels, extra, count, below
         self.best: tuple[int, tuple[int, ...]] | None = None
+        self.steps_left: float = MOST_STEPS if len(levels) > EXACT_DEVICES else inf
         self.rest = [(FAR,) * len(levels[0])] if levels else []  # at [i]: the nearest that HCAs i, i+1, … offer
         for row in reversed(levels):
             self.rest.insert(0, tuple(map(min, row, self.rest[0])))
@@ -37,6 +41,9 @@ class _HcaSearch:
     def visit(self, i: int, chosen: tuple[int, ...], near: tuple[int, ...], extra: int) -> None:
         """Decide HCA `i` and those after it; `near` is each GPU's nearest level so far."""
         left = self.count - len(chosen)
+        self.steps_left -= 1
+        if self.steps_left < 0:
+            return
         if left == 0:
             cost = sum(near) + extra
             if cost < self.below and max(near, default=0) < FAR:

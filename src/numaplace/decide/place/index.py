@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from numaplace.decide.place.ask import Ask, ask_of
 from numaplace.decide.place.bounds import NOWHERE, bounds_of, packed
-from numaplace.decide.place.build import allocation_of
 from numaplace.decide.place.choose import choose
-from numaplace.decide.place.place import Placement, judge
+from numaplace.decide.place.place import Placement, judge, placement_of
 from numaplace.decide.place.rank import parts_of, rank_of
 from numaplace.decide.place.refuse import code_of
 from numaplace.decide.place.room import Room
@@ -24,12 +23,12 @@ from numaplace.decide.place.rows import Ints, Rows
 from numaplace.decide.place.sentence import grouped
 from numaplace.decide.place.signature import signature_of
 from numaplace.decide.place.trial import Choice
-from numaplace.decide.place.verdicts import Verdicts, rules_key
-from numaplace.decide.rules import wishes_met
+from numaplace.decide.place.verdicts import Verdicts
+from numaplace.decide.rules import rules_key, wishes_met
 from numaplace.model.cluster import ClusterState, NodeState
 from numaplace.model.errors import BrokenPromiseError
 from numaplace.model.ids import NodeName
-from numaplace.model.refusal import Code, Refusal
+from numaplace.model.refusal import NO_NODE, Code, Refusal
 from numaplace.model.request import PodRequest
 from numaplace.model.settings import Settings
 
@@ -119,9 +118,9 @@ class NodeIndex:
             if table.ranks[i] != NOWHERE and self._exact_rank(table, i, request, ask) != NOWHERE:
                 return Refusal(Code.HELD_BACK, f"node {name} would do, but is held back for a Pod before it", name)
         for unasked in np.flatnonzero(table.codes == _NOT_ASKED):
-            table.codes[unasked] = _CODES.index(self._code(table, int(unasked), request, ask))
+            table.codes[unasked] = self._code(table, int(unasked), request, ask).precedence
         if not len(table.codes):
-            return Refusal(Code.NODE_RULE, "there is no node")
+            return NO_NODE
         nearest = int(table.codes.argmax())
         refusal = judge(self.rows.nodes[nearest], request, self.settings)
         if not isinstance(refusal, Refusal):
@@ -185,8 +184,7 @@ class NodeIndex:
         choice = self._choice(room, ask)
         if choice is None:
             raise BrokenPromiseError(f"node {node.name} was ranked without a place for {request.full_name}")
-        parts = parts_of(room, ask, choice, wishes_met(request, node.rules), self.settings)
-        return Placement(allocation_of(node, room, request, ask, choice), rank_of(choice, parts), parts)
+        return placement_of(node, room, request, ask, choice, self.settings)
 
     def _room(self, i: int) -> Room:
         room = self.rows.rooms[i]

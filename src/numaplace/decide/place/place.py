@@ -6,12 +6,13 @@ nodes; `explain` calls this one node after node.
 
 from dataclasses import dataclass, replace
 
-from numaplace.decide.place.ask import ask_of
+from numaplace.decide.place.ask import Ask, ask_of
 from numaplace.decide.place.build import allocation_of
 from numaplace.decide.place.choose import choose
 from numaplace.decide.place.rank import Part, Rank, parts_of, rank_of
 from numaplace.decide.place.refuse import refuse
-from numaplace.decide.place.room import room_of
+from numaplace.decide.place.room import Room, room_of
+from numaplace.decide.place.trial import Choice
 from numaplace.decide.rules import check, wishes_met
 from numaplace.model.allocation import Allocation
 from numaplace.model.cluster import NodeState
@@ -58,5 +59,12 @@ def place_on(node: NodeState, request: PodRequest, settings: Settings = Settings
     choice = choose(room, ask)
     if choice is None:
         return refuse(node.name, room, ask)
+    return placement_of(node, room, request, ask, choice, settings)
+
+
+def placement_of(
+    node: NodeState, room: Room, request: PodRequest, ask: Ask, choice: Choice, settings: Settings
+) -> Placement:
+    """A choice written out: the exact CPUs and devices, and how it ranks."""
     parts = parts_of(room, ask, choice, wishes_met(request, node.rules), settings)
     return Placement(allocation_of(node, room, request, ask, choice), rank_of(choice, parts), parts)

@@ -137,6 +137,18 @@ def aligned_places(room: Room, taken_cpus: dict[int, int], taken_gpus: int) -> i
     return places
 
 
+def served_gpus(room: Room) -> tuple[int, ...]:
+    """Free GPUs of each numa, no more than its free CPUs, and those of the whole node, serve in proportion."""
+    layout, cpus_a_gpu = room.layout, cpus_per_gpu(room.layout)
+    left = max(0, room.pool_milli // 1000) // cpus_a_gpu if cpus_a_gpu else len(layout.gpu_home)
+    served: list[int] = []
+    for i, cpus in enumerate(room.gives):
+        free = (room.gpus & homed(layout.gpu_home, (i,))).bit_count()
+        served.append(min(free, left, cpus // cpus_a_gpu if cpus_a_gpu else free))
+        left -= served[-1]
+    return tuple(served)
+
+
 @lru_cache(maxsize=1 << 12)
 def cpus_per_gpu(layout: Layout) -> int:
     """The CPUs in proportion to one GPU, rounded down so that reserved CPUs do not cost a numa a whole GPU."""

@@ -67,15 +67,13 @@ def _fits(room: Room, ask: Ask) -> bool:
 
 def _numa_room(room: Room, i: int) -> NumaRoom:
     layout = room.layout
-    unit = layout.units_of(1 << i)
-    marks = tuple(name for name, mask in (("single", room.single), ("wide", room.wide)) if mask & unit)
     return NumaRoom(
         numa=layout.numas[i],
         cpus=room.gives[i],
         gpus=(room.gpus & homed(layout.gpu_home, (i,))).bit_count(),
         hcas=(room.hcas & homed(layout.hca_home, (i,))).bit_count(),
         memory_bytes=room.memory[i],
-        marks=marks,
+        marks=room.marks_of(i),
     )
 
 
@@ -96,7 +94,8 @@ def _smaller_asks(room: Room, ask: Ask) -> Iterator[Ask]:
             least, most = (middle, most) if _fits(room, _with_cpus(ask, middle)) else (least, middle)
         if least:
             yield _with_cpus(ask, least)
-    yield from (replace(ask, gpus=fewer) for fewer in range(ask.gpus - 1, 0, -1))
+    most_gpus = min(ask.gpus - 1, room.gpus.bit_count())
+    yield from (replace(ask, gpus=fewer) for fewer in range(most_gpus, 0, -1))
     if ask.aligns:
         yield replace(ask, policy=Policy.BEST_EFFORT, exclusive=False)
 

@@ -12,22 +12,6 @@ from numaplace.model.request import PodRequest
 from numaplace.model.settings import Settings
 
 
-def rules_key(request: PodRequest, *, repelled: bool) -> Hashable:
-    """Equal only for requests that every node rule judges alike; `repelled`: some Pods mind others by their labels."""
-    rules = request.rules
-    amounts = rules.amounts
-    return (
-        request.namespace,
-        frozenset(rules.labels.items()) if repelled else None,
-        frozenset(rules.node_selector.items()),
-        rules.required_terms,
-        rules.preferred_terms,
-        rules.tolerations,
-        rules.anti_affinity,
-        (amounts.cpu_milli, amounts.memory_bytes, frozenset(amounts.others.items())),
-    )
-
-
 class Verdicts:
     """The rules' answers for one kind of request."""
 

@@ -8,13 +8,24 @@ left to it.
 from collections.abc import Iterable
 
 from numaplace.decide.rules import amounts, anti_affinity, cards, cordon, enabled, node_affinity, node_selector, taints
+from numaplace.decide.rules.alike import node_rules_key, rules_key
+from numaplace.decide.rules.enabled import is_enabled
 from numaplace.decide.rules.wishes import wishes_met
 from numaplace.model.refusal import Refusal
 from numaplace.model.request import PodRequest
 from numaplace.model.rules import NodeRules
 from numaplace.model.settings import Settings
 
-__all__ = ["check", "check_node", "check_present", "daemon_belongs", "wishes_met"]
+__all__ = [
+    "check",
+    "check_node",
+    "check_present",
+    "daemon_belongs",
+    "is_enabled",
+    "node_rules_key",
+    "rules_key",
+    "wishes_met",
+]
 
 
 def check(request: PodRequest, node: NodeRules, present: Iterable[PodRequest], settings: Settings) -> Refusal | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from numaplace.model.refusal import Code, Refusal
 from numaplace.model.request import PodRequest
-from numaplace.model.rules import Amounts, NodeRules
+from numaplace.model.rules import CPU, HUGEPAGES, MEMORY, Amounts, NodeRules
 from numaplace.model.settings import Settings
 
 _GIB = 2**30
@@ -31,9 +31,9 @@ def refuse(request: PodRequest, node: NodeRules, others: Iterable[PodRequest], s
 
 
 def _code(resource: str, offered: Amounts, settings: Settings) -> Code:
-    if resource.startswith("hugepages-"):
+    if resource.startswith(HUGEPAGES):
         return Code.HUGEPAGES_SHORT
-    codes = {"cpu": Code.CPUS_SHORT, "memory": Code.MEMORY_SHORT}
+    codes = {CPU: Code.CPUS_SHORT, MEMORY: Code.MEMORY_SHORT}
     if offered.others.get(resource):
         gpus = dict.fromkeys((settings.gpu_resource, *settings.foreign_gpu_resources), Code.GPUS_SHORT)
         codes |= {**gpus, settings.hca_resource: Code.HCAS_SHORT}
@@ -45,11 +45,11 @@ def _short(asked: Amounts, offered: Amounts, present: list[Amounts]) -> Iterator
     free_milli = max(0, offered.cpu_milli - sum(one.cpu_milli for one in present))
     if asked.cpu_milli > free_milli:
         free = f"{_cpus(free_milli)} of {_cpus(offered.cpu_milli)}"
-        yield "cpu", f"needs {_cpus(asked.cpu_milli)} CPUs; the node has {free} free"
+        yield CPU, f"needs {_cpus(asked.cpu_milli)} CPUs; the node has {free} free"
     free_bytes = max(0, offered.memory_bytes - sum(one.memory_bytes for one in present))
     if asked.memory_bytes > free_bytes:
         free = f"{_gib(free_bytes)} of {_gib(offered.memory_bytes)}"
-        yield "memory", f"needs {_gib(asked.memory_bytes)} memory; the node has {free} free"
+        yield MEMORY, f"needs {_gib(asked.memory_bytes)} memory; the node has {free} free"
     for resource, amount in sorted(asked.others.items()):
         offer = offered.others.get(resource, 0)
         free_units = max(0, offer - sum(one.others.get(resource, 0) for one in present))

@@ -1,7 +1,7 @@
 """One event, one new ClusterState; a promise that clashes with another is refused.
 
-Events about nodes or Pods that are not known change nothing: they may arrive late
-or twice, in any order that an API server can deliver.
+Events about nodes or Pods that are not known change nothing, nor do those that a Pod
+has gone beyond: they may arrive late or twice, in any order that an API server can deliver.
 """
 
 from dataclasses import replace
@@ -55,11 +55,20 @@ def reduce(state: ClusterState, event: Event) -> ClusterState | Refusal:
 
 def _taking(state: ClusterState, name: NodeName, holder: Holder) -> ClusterState | Refusal:
     node = state.nodes.get(name)
-    if node is None:
+    if node is None or _is_past(node.holders.get(holder.request.uid), holder):
         return state
     before = node.holders.get(holder.request.uid)
     named = (before is not None and before.named) or holder.request.uid in (node.in_use or ())
     return clash(node, holder) or state.with_node(node.holding(replace(holder, named=named)))
+
+
+def _is_past(known: Holder | None, told: Holder) -> bool:
+    """Whether the book already knows more of the Pod: a UID never comes back, and what it owns is not forgotten."""
+    if known is None:
+        return False
+    order = list(Phase)
+    forgets = known.allocation is not None and told.allocation is None and known.phase is told.phase
+    return order.index(told.phase) < order.index(known.phase) or forgets
 
 
 def _reported(node: NodeState, report: ReportArrived) -> NodeState:

@@ -5,17 +5,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
-import msgspec
 
-from numaplace.decide.admit.check import check
+from numaplace.decide.admit import check
 from numaplace.model.cluster import NodeState
 from numaplace.model.errors import InputError
 from numaplace.model.pod import Pod
 from numaplace.model.refusal import Refusal
 from numaplace.model.settings import Settings
-from numaplace.tools.cli.files import read_text, write_whole
+from numaplace.tools.cli.files import deliver, read_text
 from numaplace.tools.cli.paper import read_nodes, read_pods
-from numaplace.tools.cli.settings import settings_of, settings_options
+from numaplace.tools.cli.settings import settings_options
+from numaplace.tools.report.document import json_text
 from numaplace.tools.report.explanation import Explanation, explanation_json, explanation_text
 from numaplace.tools.show.plain import plain
 from numaplace.tools.sim.arrivals import intake_of
@@ -44,17 +44,13 @@ def explain(
     only_node: str | None,
     output: str,
     to: Path | None,
-    **operator: object,
+    settings: Settings,
 ) -> None:
     """Say where a Pod would go and why: per node, per NUMA node, what is asked, what is free, what stops it."""
-    settings = settings_of(**operator)  # type: ignore[arg-type]
     nodes = _nodes(node_files, pod_files, only_node, settings)
     found = [_explained(pod, nodes, settings) for pod in _pods(manifest, only_pod)]
     text = _shown(found, output)
-    if to is None:
-        click.echo(text)
-    else:
-        write_whole(to, f"{text}\n")
+    deliver(text, to)
 
 
 def _nodes(
@@ -96,4 +92,4 @@ def _shown(found: Sequence[Explanation], output: str) -> str:
     if output == "table":
         return plain("\n\n".join(map(explanation_text, found)), sys.stdout.encoding)
     document = {"v": 1, "pods": [explanation_json(one) for one in found]}
-    return msgspec.json.format(msgspec.json.encode(document), indent=1).decode()
+    return json_text(document)

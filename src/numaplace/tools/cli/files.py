@@ -7,6 +7,8 @@ import tempfile
 import zlib
 from pathlib import Path
 
+import click
+
 from numaplace.model.errors import InputError
 
 MAX_BYTES = 100_000_000
@@ -52,6 +54,15 @@ def _read_file(path: Path) -> bytes:
         packed = file.read(len(_GZIP)) == _GZIP
     with gzip.open(path) if packed else path.open("rb") as source:
         return source.read(MAX_BYTES + 1)
+
+
+def deliver(text: str, to: Path | None) -> None:
+    """Put the answer of a command on standard output, or where `to` says; it ends in one line end."""
+    whole = text if text.endswith("\n") else f"{text}\n"
+    if to is None:
+        click.echo(whole, nl=False)
+    else:
+        write_whole(to, whole)
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from numaplace.decide.rules.enabled import is_enabled
+from numaplace.decide.rules import is_enabled
 from numaplace.model.cluster import NodeState
 from numaplace.model.settings import Settings
 from numaplace.tools.report.compare import Run, compare_rows

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from numaplace.model.errors import InputError
-from numaplace.tools.cli.settings import settings_of, settings_options
+from numaplace.model.settings import Settings
+from numaplace.tools.cli.settings import settings_options
 
 try:
     from numaplace.adapters.kube import default_paths, in_cluster, is_in_cluster, load_kubeconfig
@@ -64,14 +65,14 @@ def planner(
     aside: float,
     release_grace: float,
     verbose: bool,
-    **operator: object,
+    settings: Settings,
 ) -> None:
     """Give the Pods that wait at the gate numaplace.dev/plan their places, until told to end.
 
     Inside a cluster the service account of the Pod is used, elsewhere a kubeconfig.
     """
     access = in_cluster() if kubeconfig is None and is_in_cluster() else load_kubeconfig(_files(kubeconfig), context)
-    settings = replace(settings_of(**operator), release_grace_s=release_grace)  # type: ignore[arg-type]
+    settings = replace(settings, release_grace_s=release_grace)
     limits = replace(_DEFAULTS, outstanding=outstanding, silent_s=silent, stuck_s=stuck, aside_s=aside)
     address = _address(listen)
     log_to_stderr(verbose=verbose)

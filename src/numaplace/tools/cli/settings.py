@@ -2,20 +2,39 @@
 
 from collections.abc import Callable
 from dataclasses import fields, replace
-from typing import TypeVar
+from functools import wraps
 
 import click
 
 from numaplace.model.errors import InputError
 from numaplace.model.settings import Settings, Weights
 
-Command = TypeVar("Command", bound=Callable[..., None])
-
 WEIGHT_NAMES = tuple(field.name.replace("_", "-") for field in fields(Weights))
 
 
-def settings_options(command: Command) -> Command:
-    """Add the options; the command gets them by the names of the arguments of `settings_of`."""
+def settings_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options; the command gets `settings`. InputError for a weight or a label that is none."""
+
+    @wraps(command)
+    def configured(
+        *,
+        hcas: str,
+        pod_ip_rdma: bool,
+        spread: bool,
+        hold_back: bool,
+        weight: tuple[str, ...],
+        enable_label: str | None,
+        **others: object,
+    ) -> None:
+        settings = Settings(
+            hcas_exclusive=hcas == "exclusive",
+            pod_ip_rdma=pod_ip_rdma,
+            spread_nodes=spread,
+            holds_node_back=hold_back,
+            weights=_weights(weight),
+        )
+        command(settings=_enabled_by(settings, enable_label), **others)
+
     for option in reversed(
         (
             click.option(
@@ -41,26 +60,16 @@ def settings_options(command: Command) -> Command:
             ),
         )
     ):
-        command = option(command)
-    return command
+        configured = option(configured)
+    return configured
 
 
-def settings_of(
-    hcas: str, pod_ip_rdma: bool, spread: bool, hold_back: bool, weight: tuple[str, ...], enable_label: str | None
-) -> Settings:
-    """The settings that the options ask for; InputError for a weight or a label that is none."""
-    settings = Settings(
-        hcas_exclusive=hcas == "exclusive",
-        pod_ip_rdma=pod_ip_rdma,
-        spread_nodes=spread,
-        holds_node_back=hold_back,
-        weights=_weights(weight),
-    )
-    if enable_label is None:
+def _enabled_by(settings: Settings, label: str | None) -> Settings:
+    if label is None:
         return settings
-    key, sign, value = enable_label.partition("=")
+    key, sign, value = label.partition("=")
     if not (key and sign and value):
-        raise InputError("--enable-label", found=repr(enable_label[:60]), wanted="KEY=VALUE")
+        raise InputError("--enable-label", found=repr(label[:60]), wanted="KEY=VALUE")
     return replace(settings, enable_label=key, enable_value=value)
 
 

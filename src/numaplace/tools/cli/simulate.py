@@ -12,10 +12,10 @@ import click
 from numaplace.model.cluster import ClusterState
 from numaplace.model.request import Exclusivity, Policy
 from numaplace.model.settings import Settings
-from numaplace.tools.cli.files import write_whole
+from numaplace.tools.cli.files import deliver
 from numaplace.tools.cli.map_page import map_page
 from numaplace.tools.cli.paper import Input, read_nodes, read_pods
-from numaplace.tools.cli.settings import settings_of, settings_options
+from numaplace.tools.cli.settings import settings_options
 from numaplace.tools.report.compare import Run, compare_text
 from numaplace.tools.report.document import document_text
 from numaplace.tools.report.table import outcome_text
@@ -97,20 +97,16 @@ def simulate(
     exclusive: str,
     ratio: float | None,
     seed: int,
-    **operator: object,
+    settings: Settings,
 ) -> None:
     """Place Pods on described nodes: who gets what, who gets nothing and why.
 
     Pods of manifests are decided by priority, then age, then name; those of a trace when they arrive.
     """
-    settings = settings_of(**operator)  # type: ignore[arg-type]
     paper = _read(node_files, pod_files, policy, exclusive, ratio, seed, settings)
     runs = [_run(name, paper, settings, seed) for name in (OURS, *dict.fromkeys(against))]
     text = _shown(runs, output, settings, scores=scores)
-    if to is None:
-        click.echo(text)
-    else:
-        write_whole(to, text if text.endswith("\n") else f"{text}\n")
+    deliver(text, to)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ Json = dict[str, object]
 
 def document_text(outcome: Outcome, totals: Totals, compared: list[tuple[Outcome, Totals]]) -> str:
     """The document, indented; the same input gives the same bytes but for `elapsed_s`."""
-    document = {
+    document: Json = {
         "v": VERSION,
         **run_json(outcome, totals),
         "pods": [landing_json(one) for one in outcome.landings],
@@ -22,6 +22,11 @@ def document_text(outcome: Outcome, totals: Totals, compared: list[tuple[Outcome
         "compared": [run_json(*one) for one in compared],
         "notes": list(outcome.notes),
     }
+    return json_text(document)
+
+
+def json_text(document: Json) -> str:
+    """A document as indented JSON, for people and programs."""
     return msgspec.json.format(msgspec.json.encode(document), indent=1).decode()
 
 

@@ -8,9 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
-from numaplace.decide.place import Placement
-from numaplace.decide.place.ask import ask_of
-from numaplace.decide.place.sentence import asked_text, size_text
+from numaplace.decide.place import Placement, ask_of, asked_text, size_text
 from numaplace.model.ids import NodeName, NumaId
 from numaplace.model.refusal import Refusal
 from numaplace.model.request import CpuMode, PodRequest, Policy
@@ -26,7 +24,7 @@ _CPU_WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class Supply:
     """One resource of one numa."""
 
     resource: str  # CPUs, GPUs, HCAs, memory
@@ -45,7 +43,7 @@ class NumaView:
     """One numa of a node, as the Pod would find it."""
 
     numa: NumaId
-    rooms: tuple[Room, ...]
+    supplies: tuple[Supply, ...]
     marks: tuple[str, ...]  # single, wide
     chosen: bool  # whether the Pod's place on this node is here
 
@@ -116,30 +114,30 @@ def _node_lines(view: NodeView, *, first: bool) -> Iterator[str]:
 
 def _numa_grid(view: NodeView) -> list[str]:
     """One line a numa: what is free of what there is, and what is missing there for the whole Pod."""
-    names = [room.resource for room in view.numas[0].rooms]
+    names = [supply.resource for supply in view.numas[0].supplies]
     rows = []
     for numa in view.numas:
-        free = [f"{_amount(room, room.free)} of {_amount(room, room.total)}" for room in numa.rooms]
+        free = [f"{_amount(supply, supply.free)} of {_amount(supply, supply.total)}" for supply in numa.supplies]
         rows.append((str(numa.numa), *free, " ".join(numa.marks) or "–", _missing(numa)))
-    asked = [_amount(room, room.asked) if room.asked else "–" for room in view.numas[0].rooms]
+    asked = [_amount(supply, supply.asked) if supply.asked else "–" for supply in view.numas[0].supplies]
     return grid(("NUMA", *(f"{name} free" for name in names), "MARKS", "ALONE"), [("asked", *asked, "", ""), *rows])
 
 
 def _missing(numa: NumaView) -> str:
     if numa.chosen:
         return "chosen"
-    short = [_things(room) for room in numa.rooms if room.short]
+    short = [_things(supply) for supply in numa.supplies if supply.short]
     return f"{', '.join(short)} short" if short else "enough"
 
 
-def _things(room: Room) -> str:
-    if room.resource == "memory":
-        return f"{size_text(room.short)} memory"
-    return counted(room.short, room.resource.removesuffix("s"))
+def _things(supply: Supply) -> str:
+    if supply.resource == "memory":
+        return f"{size_text(supply.short)} memory"
+    return counted(supply.short, supply.resource.removesuffix("s"))
 
 
-def _amount(room: Room, amount: int) -> str:
-    return size_text(amount) if room.resource == "memory" else f"{amount:,}"
+def _amount(supply: Supply, amount: int) -> str:
+    return size_text(amount) if supply.resource == "memory" else f"{amount:,}"
 
 
 def explanation_json(one: Explanation) -> dict[str, object]:
@@ -157,7 +155,7 @@ def explanation_json(one: Explanation) -> dict[str, object]:
 def _view_json(view: NodeView) -> dict[str, object]:
     answer = view.answer
     numas = [
-        {"numa": numa.numa, "marks": numa.marks, "chosen": numa.chosen, "rooms": _rooms_json(numa.rooms)}
+        {"numa": numa.numa, "marks": numa.marks, "chosen": numa.chosen, "rooms": _supplies_json(numa.supplies)}
         for numa in view.numas
     ]
     if isinstance(answer, Refusal):
@@ -182,5 +180,5 @@ def _view_json(view: NodeView) -> dict[str, object]:
     }
 
 
-def _rooms_json(rooms: Sequence[Room]) -> list[dict[str, object]]:
-    return [{**asdict(room), "short": room.short} for room in rooms]
+def _supplies_json(supplies: Sequence[Supply]) -> list[dict[str, object]]:
+    return [{**asdict(supply), "short": supply.short} for supply in supplies]

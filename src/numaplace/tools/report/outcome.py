@@ -5,7 +5,7 @@ The nouns that `tools/sim` fills and that the tables, the JSON and the map read.
 
 from dataclasses import dataclass, field
 
-from numaplace.decide.place.rank import Part
+from numaplace.decide.place import Part
 from numaplace.model.allocation import Allocation
 from numaplace.model.cluster import ClusterState
 from numaplace.model.ids import NodeName

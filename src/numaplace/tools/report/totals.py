@@ -6,17 +6,13 @@ The table, the JSON and the comparison all print these and nothing they count th
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from numaplace.decide.place.rank import cpus_per_gpu
-from numaplace.decide.place.room import room_of
-from numaplace.decide.rules.enabled import is_enabled
+from numaplace.decide.place import GPU_SIZES, room_of, served_gpus
+from numaplace.decide.rules import is_enabled
 from numaplace.model.cluster import Holder, NodeState
-from numaplace.model.layout import homed
 from numaplace.model.proximity import Level
 from numaplace.model.settings import Settings
 from numaplace.tools.report.outcome import Landing, Outcome
 from numaplace.tools.report.words import counted
-
-SIZES = (1, 2, 4, 8)  # GPUs of the Pods for which room is counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +95,15 @@ def unnamed_gpus(holder: Holder, settings: Settings) -> int:
 
 def still_fits(nodes: Iterable[NodeState], settings: Settings) -> tuple[StillFits, ...]:
     """Room for aligned Pods of each size on the nodes that take Pods of ours."""
-    in_numa, in_node = dict.fromkeys(SIZES, 0), dict.fromkeys(SIZES, 0)
+    in_numa, in_node = dict.fromkeys(GPU_SIZES, 0), dict.fromkeys(GPU_SIZES, 0)
     for node in nodes:
         if node.layout is None or node.rules.cordoned or not is_enabled(node.rules, settings):
             continue
-        served = _served_gpus(node)
-        for size in SIZES:
+        served = served_gpus(room_of(node))
+        for size in GPU_SIZES:
             in_numa[size] += sum(gpus // size for gpus in served)
             in_node[size] += sum(served) // size
-    return tuple(StillFits(size, in_numa[size], in_node[size]) for size in SIZES)
+    return tuple(StillFits(size, in_numa[size], in_node[size]) for size in GPU_SIZES)
 
 
 def still_fits_text(totals: Totals) -> str:
@@ -116,19 +112,6 @@ def still_fits_text(totals: Totals) -> str:
         f"{one.in_one_numa:,} × {counted(one.gpus, 'GPU')}" for one in reversed(totals.still_fits) if one.in_one_numa
     ]
     return f"{' or '.join(sizes)}, in one NUMA node each" if sizes else "no further Pod with a GPU in one NUMA node"
-
-
-def _served_gpus(node: NodeState) -> list[int]:
-    """Free GPUs of each numa, no more than its free CPUs, and those of the whole node, serve in proportion."""
-    room = room_of(node)
-    layout, cpus_a_gpu = room.layout, cpus_per_gpu(room.layout)
-    left = max(0, room.pool_milli // 1000) // cpus_a_gpu if cpus_a_gpu else len(layout.gpu_home)
-    served = []
-    for i, cpus in enumerate(room.gives):
-        free = (room.gpus & homed(layout.gpu_home, (i,))).bit_count()
-        served.append(min(free, left, cpus // cpus_a_gpu if cpus_a_gpu else free))
-        left -= served[-1]
-    return served
 
 
 def _gpu_seconds(one: Landing) -> float:

@@ -12,6 +12,7 @@ from numaplace.model.topology import Llc, Numa, NumaKind, Package, Topology
 from numaplace.tools.report.words import counted
 from numaplace.tools.show import words
 from numaplace.tools.show.branches import Branch, draw
+from numaplace.tools.show.packages import numas_by_package
 from numaplace.tools.show.wiring import Shared, Thing, wiring_of
 
 _OTHERS = {0x01: "storage", 0x02: "network", 0x03: "display"}  # PCI base classes worth a word
@@ -41,11 +42,8 @@ class _Machine:
 
     def branches(self) -> Iterator[Branch]:
         """Packages with their domains, then what belongs to no package."""
-        left = [numa for numa in self.topology.numas if numa.cpus]
-        for package in self.topology.packages:
-            inside = [numa for numa in left if numa.cpus.issubset(package.cpus)]
-            left = [numa for numa in left if numa not in inside]
-            yield self.package(package, inside)
+        packages, left = numas_by_package(self.topology)
+        yield from (self.package(package, inside) for package, inside in packages)
         yield from map(self.domain, left)
         yield from map(_cache, self.caches)
         yield from self.bare_domains()
@@ -101,9 +99,8 @@ class _Machine:
                 yield Branch(f"NUMA {words.ids_text(n.id for n in alike)}: {words.KIND_WORDS[kind]}", devices)
                 continue
             for numa in some:
-                owners = [f"GPU {self.numbers[gpu.pci]}" for gpu in self.topology.gpus if gpu.memory_numa == numa.id]
-                of = f"memory of {', '.join(owners)}" if owners else words.KIND_WORDS[kind]
-                yield Branch(f"NUMA {numa.id}: {words.memory_text(numa)}, {of}", self.devices(numa.id))
+                about = f"{words.memory_text(numa)}, {words.holds_text(self.topology, numa)}"
+                yield Branch(f"NUMA {numa.id}: {about}", self.devices(numa.id))
 
     def homeless(self) -> Iterator[Branch]:
         """Devices whose domain nobody knows."""

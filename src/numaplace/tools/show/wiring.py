@@ -31,14 +31,6 @@ def wiring_of(devices: Iterable[Gpu | Hca]) -> tuple[Thing, ...]:
     return _gathered(ordered, 0)
 
 
-def devices_in(things: Sequence[Thing]) -> list[Gpu | Hca]:
-    """All cards, in order."""
-    found: list[Gpu | Hca] = []
-    for thing in things:
-        found += devices_in(thing.below) if isinstance(thing, Shared) else [thing]
-    return found
-
-
 def _gathered(devices: Sequence[Gpu | Hca], depth: int) -> tuple[Thing, ...]:
     """Group by the bridge at `depth` of each path; a group of one is the card itself."""
     groups: dict[str, list[Gpu | Hca]] = {}

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from numaplace.model.cpuset import CpuSet
-from numaplace.model.devices import Gpu, Hca, Port
+from numaplace.model.devices import AMD_VENDOR, INTEL_VENDOR, NVIDIA_VENDOR, Gpu, Hca, Port
 from numaplace.model.topology import Numa, NumaKind, Topology
 from numaplace.tools.report.words import counted
 
@@ -19,7 +19,14 @@ KIND_WORDS = {
 }
 
 
-_VENDORS = {"10de": "NVIDIA", "1002": "AMD", "8086": "Intel", "19e5": "Huawei", "1d22": "Baidu", "1e36": "Enflame"}
+_VENDORS = {
+    NVIDIA_VENDOR: "NVIDIA",
+    AMD_VENDOR: "AMD",
+    INTEL_VENDOR: "Intel",
+    "19e5": "Huawei",
+    "1d22": "Baidu",
+    "1e36": "Enflame",
+}
 
 
 def model_text(gpu: Gpu) -> str:
@@ -43,6 +50,12 @@ def memory_text(numa: Numa) -> str:
         return "no memory"
     free = "" if numa.free_bytes in (None, numa.memory_bytes) else f" ({bytes_text(numa.free_bytes or 0)} free)"
     return bytes_text(numa.memory_bytes) + free
+
+
+def holds_text(topology: Topology, numa: Numa) -> str:
+    """What a domain without CPUs is for: the GPUs whose memory it is, else its kind."""
+    owners = [f"GPU {number}" for number, gpu in enumerate(topology.gpus) if gpu.memory_numa == numa.id]
+    return f"memory of {', '.join(owners)}" if owners else KIND_WORDS[numa.kind]
 
 
 def pages_text(numa: Numa) -> str:
@@ -103,15 +116,24 @@ def machine_text(topology: Topology) -> str:
 
 def links_text(topology: Topology) -> str:
     """The NVLinks in one line where every two GPUs have as many; else how many pairs have some."""
-    counts = {link.count for link in topology.nvlinks}
-    pairs = len(topology.gpus) * (len(topology.gpus) - 1) // 2
-    if not counts:
+    links = topology.nvlinks
+    if not links:
         return ""
-    if len(counts) == 1 and len(topology.nvlinks) == pairs:
-        return f"{links_name(topology)}: every two GPUs have {counted(counts.pop(), 'link')}"
-    return f"{links_name(topology)}: {len(topology.nvlinks)} of {pairs} pairs of GPUs have links, see -o matrix"
+    if are_linked_alike(topology):
+        return f"{links_name(topology)}: every two GPUs have {counted(links[0].count, 'link')}"
+    pairs = _pairs(topology)
+    return f"{links_name(topology)}: {len(links)} of {pairs} pairs of GPUs have links, see -o matrix"
+
+
+def are_linked_alike(topology: Topology) -> bool:
+    """Whether every two GPUs have links, all as many."""
+    return len(topology.nvlinks) == _pairs(topology) and len({link.count for link in topology.nvlinks}) == 1
+
+
+def _pairs(topology: Topology) -> int:
+    return len(topology.gpus) * (len(topology.gpus) - 1) // 2
 
 
 def links_name(topology: Topology) -> str:
     """What the maker of the GPUs calls the links between them."""
-    return "xGMI" if {gpu.vendor for gpu in topology.gpus} == {"1002"} else "NVLink"
+    return "xGMI" if {gpu.vendor for gpu in topology.gpus} == {AMD_VENDOR} else "NVLink"

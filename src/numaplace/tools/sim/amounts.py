@@ -9,15 +9,13 @@ from collections.abc import Hashable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from numaplace.decide.place.shape import rules_shape
-from numaplace.decide.rules import check_node, check_present
+from numaplace.decide.rules import check_node, check_present, node_rules_key
 from numaplace.model.cluster import NodeState
 from numaplace.model.ids import NodeName
 from numaplace.model.request import PodRequest
-from numaplace.model.rules import Amounts
+from numaplace.model.rules import CPU, MEMORY, PODS, Amounts
 from numaplace.model.settings import Settings
 
-CPU, MEMORY, PODS = "cpu", "memory", "pods"
 UNTOLD = 2**62  # a node that does not tell an amount is not judged by it; no amount counts as more
 
 Vector = NDArray[np.int64]
@@ -63,13 +61,12 @@ class AmountTable:
         if self._has_anti_affinity or request.rules.anti_affinity:
             for i in np.flatnonzero(mask):
                 node = nodes[self.names[i]]
-                present = (holder.request for holder in node.holders.values())
-                mask[i] = check_present(request, node.rules, present, self._settings) is None
+                mask[i] = check_present(request, node.rules, node.requests, self._settings) is None
         return mask
 
     def admitted(self, request: PodRequest) -> Mask:
         """The nodes whose labels, taints and cordon let the Pod in."""
-        shape = rules_shape(request)
+        shape = node_rules_key(request)
         if shape not in self._admitted:
             answers = [check_node(request, node.rules, self._settings) is None for node in self._nodes]
             self._admitted[shape] = np.array(answers, np.bool_)

@@ -7,7 +7,7 @@ its own times. DaemonSets become one Pod for each node they belong to.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from numaplace.decide.admit.check import check
+from numaplace.decide.admit import check
 from numaplace.decide.rules import daemon_belongs
 from numaplace.model.cluster import NodeState
 from numaplace.model.pod import Pod

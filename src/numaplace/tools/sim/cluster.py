@@ -9,16 +9,15 @@ from collections.abc import Iterable, Mapping
 from numaplace.model.cluster import ClusterState, NodeState, node_state
 from numaplace.model.cpuset import CpuSet
 from numaplace.model.ids import NodeName
-from numaplace.model.keys import ALIGN_LEVEL
-from numaplace.model.rules import Amounts, NodeRules
+from numaplace.model.keys import ALIGN_LEVEL, HOSTNAME
+from numaplace.model.rules import CPU, HUGEPAGES, MEMORY, PODS, Amounts, NodeRules
 from numaplace.model.settings import Settings
 from numaplace.model.topology import Topology
 from numaplace.wire.node_groups import NodeGroup
+from numaplace.wire.quantity import binary_text
 
-HOSTNAME_LABEL = "kubernetes.io/hostname"
 SHARED_HCA_UNITS = 1000  # what the RDMA plugin offers a node in shared mode (its default, `1k`)
 MAX_PODS = 110  # the kubelet's default
-_NODE_AMOUNTS = ("cpu", "memory", "pods")
 
 
 def nodes_of(group: NodeGroup, settings: Settings) -> Iterable[NodeState]:
@@ -31,7 +30,7 @@ def nodes_of(group: NodeGroup, settings: Settings) -> Iterable[NodeState]:
     for name in group.names:
         rules = NodeRules(
             name=name,
-            labels={HOSTNAME_LABEL: name, **labels},
+            labels={HOSTNAME: name, **labels},
             taints=group.taints,
             cordoned=group.cordoned,
             allocatable=amounts,
@@ -42,7 +41,7 @@ def nodes_of(group: NodeGroup, settings: Settings) -> Iterable[NodeState]:
 
 def captured_node(name: NodeName, topology: Topology, settings: Settings) -> NodeState:
     """A captured machine as a node that is enabled for placement."""
-    labels = {HOSTNAME_LABEL: name, settings.enable_label: settings.enable_value}
+    labels = {HOSTNAME: name, settings.enable_label: settings.enable_value}
     amounts = allocatable(topology, CpuSet(), labels, {}, settings)
     return node_state(name, NodeRules(name=name, labels=labels, allocatable=amounts, max_pods=MAX_PODS), topology)
 
@@ -65,29 +64,21 @@ def allocatable(
     hcas = sum(1 for hca in topology.hcas if not hca.fault)
     pages: dict[str, int] = {}
     for pool in (pool for numa in topology.numas for pool in numa.hugepages):
-        name = f"hugepages-{_size_text(pool.page_bytes)}"
+        name = f"{HUGEPAGES}{binary_text(pool.page_bytes)}"
         pages[name] = pages.get(name, 0) + pool.page_bytes * pool.total
     memory = sum(numa.memory_bytes or 0 for numa in topology.numas if numa.cpus) - sum(pages.values())
     told = {
-        "cpu": 1000 * len(topology.online - reserved),
-        "memory": 1000 * max(0, memory),
+        CPU: 1000 * len(topology.online - reserved),
+        MEMORY: 1000 * max(0, memory),
         settings.gpu_resource if enabled else settings.foreign_gpu_resources[0]: 1000 * cards,
         settings.hca_resource: 1000 * (hcas if settings.hcas_exclusive else SHARED_HCA_UNITS if hcas else 0),
         **{name: 1000 * amount for name, amount in pages.items()},
         **said_milli,
     }
-    others = {name: milli // 1000 for name, milli in told.items() if milli >= 1000 and name not in _NODE_AMOUNTS}
-    return Amounts(told["cpu"], told["memory"] // 1000, others)
+    others = {name: milli // 1000 for name, milli in told.items() if milli >= 1000 and name not in (CPU, MEMORY, PODS)}
+    return Amounts(told[CPU], told[MEMORY] // 1000, others)
 
 
 def cluster_of(nodes: Iterable[NodeState]) -> ClusterState:
     """The cluster of these nodes, in their order."""
     return ClusterState({node.name: node for node in nodes})
-
-
-def _size_text(page_bytes: int) -> str:
-    """A page size as resource names have it: 2Mi, 1Gi."""
-    for unit, size in (("Gi", 1 << 30), ("Mi", 1 << 20)):
-        if page_bytes % size == 0:
-            return f"{page_bytes // size}{unit}"
-    return f"{page_bytes >> 10}Ki"

@@ -2,66 +2,55 @@
 
 from collections.abc import Iterable
 
-from numaplace.decide.place import Placement, judge
-from numaplace.decide.place.room import Room as FreeParts
-from numaplace.decide.place.room import room_of
-from numaplace.decide.rules import check
+from numaplace.decide.place import Placement, Room, room_of
 from numaplace.model.cluster import NodeState
 from numaplace.model.layout import homed
-from numaplace.model.refusal import Code, Refusal
+from numaplace.model.refusal import NO_NODE, Refusal
 from numaplace.model.request import PodRequest
 from numaplace.model.settings import Settings
-from numaplace.tools.report.explanation import Explanation, NodeView, NumaView, Room
-
-_ORDER = {code: place for place, code in enumerate(Code)}
+from numaplace.tools.report.explanation import Explanation, NodeView, NumaView, Supply
+from numaplace.tools.sim.reasons import answer_of
 
 
 def explain(nodes: Iterable[NodeState], request: PodRequest, settings: Settings) -> Explanation:
     """Every node's answer: those that take the Pod by rank, then refusals, the nearest miss first."""
     views = sorted((view_of(node, request, settings) for node in nodes), key=_rank_of)
-    nearest = views[0].answer if views else Refusal(Code.NODE_RULE, "there is no node")
+    nearest = views[0].answer if views else NO_NODE
     return Explanation(request, request.full_name, nearest if isinstance(nearest, Refusal) else None, tuple(views))
 
 
 def view_of(node: NodeState, request: PodRequest, settings: Settings) -> NodeView:
     """One node's answer and what each of its numas has."""
-    if not request.is_planned:
-        present = (holder.request for holder in node.holders.values())
-        return NodeView(node.name, check(request, node.rules, present, settings), ())
-    answer = judge(node, request, settings)
-    return NodeView(node.name, answer, _numas(node, request, answer))
+    answer = answer_of(node, request, settings)
+    return NodeView(node.name, answer, _numas(node, request, answer) if request.is_planned else ())
 
 
 def _rank_of(view: NodeView) -> tuple[object, ...]:
     if isinstance(view.answer, Refusal):
-        return (1, -_ORDER[view.answer.code], view.node)
+        return (1, -view.answer.code.precedence, view.node)
     rank = None if view.answer is None else view.answer.rank
     return (0, (0, 0, 0) if rank is None else (rank.width, rank.marks, rank.loss_ppm), view.node)
 
 
-def _numas(node: NodeState, request: PodRequest, answer: Placement | Refusal) -> tuple[NumaView, ...]:
+def _numas(node: NodeState, request: PodRequest, answer: Placement | Refusal | None) -> tuple[NumaView, ...]:
     if node.layout is None:
         return ()
     room = room_of(node)
     chosen = answer.allocation.numas if isinstance(answer, Placement) else ()
     return tuple(
-        NumaView(id, _rooms(room, i, request), _marks(room, i), id in chosen) for i, id in enumerate(room.layout.numas)
+        NumaView(id, _supplies(room, i, request), room.marks_of(i), id in chosen)
+        for i, id in enumerate(room.layout.numas)
     )
 
 
-def _rooms(room: FreeParts, i: int, request: PodRequest) -> tuple[Room, ...]:
+def _supplies(room: Room, i: int, request: PodRequest) -> tuple[Supply, ...]:
     layout = room.layout
     here_gpus, here_hcas = homed(layout.gpu_home, (i,)), homed(layout.hca_home, (i,))
     hcas = room.hcas if request.hcas_exclusive else room.healthy_hcas
     asked_cpus = request.cpus or -(-request.shared_cpu_milli // 1000)
     return (
-        Room("CPUs", asked_cpus, room.gives[i], layout.cpus[i].bit_count()),
-        Room("GPUs", request.gpus, (room.gpus & here_gpus).bit_count(), here_gpus.bit_count()),
-        Room("HCAs", request.hcas, (hcas & here_hcas).bit_count(), here_hcas.bit_count()),
-        Room("memory", request.memory_bytes, room.memory[i], layout.memory[i]),
+        Supply("CPUs", asked_cpus, room.gives[i], layout.cpus[i].bit_count()),
+        Supply("GPUs", request.gpus, (room.gpus & here_gpus).bit_count(), here_gpus.bit_count()),
+        Supply("HCAs", request.hcas, (hcas & here_hcas).bit_count(), here_hcas.bit_count()),
+        Supply("memory", request.memory_bytes, room.memory[i], layout.memory[i]),
     )
-
-
-def _marks(room: FreeParts, i: int) -> tuple[str, ...]:
-    unit = room.layout.units_of(1 << i)
-    return tuple(name for name, mask in (("single", room.single), ("wide", room.wide)) if mask & unit)

@@ -8,9 +8,7 @@ each of them.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from numaplace.decide.admit.formula import CPU, MEMORY
-from numaplace.decide.place.devices import nearest_hca
-from numaplace.decide.place.room import room_of
+from numaplace.decide.place import nearest_hca, room_of
 from numaplace.model.allocation import Allocation, ContainerShare, GpuRef, HcaRef
 from numaplace.model.cluster import NodeState
 from numaplace.model.cpuset import CpuSet
@@ -19,6 +17,7 @@ from numaplace.model.ids import ContainerName, NumaId
 from numaplace.model.layout import Layout
 from numaplace.model.pod import Container, Pod
 from numaplace.model.request import ContainerKind, CpuMode, PodRequest, Policy
+from numaplace.model.rules import CPU, MEMORY
 from numaplace.model.settings import Settings
 from numaplace.model.topology import Topology
 

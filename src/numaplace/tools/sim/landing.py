@@ -6,8 +6,7 @@ what their allocation says.
 
 from collections.abc import Collection
 
-from numaplace.decide.place.ask import ask_of
-from numaplace.decide.place.choose import least_width
+from numaplace.decide.place import ask_of, least_width
 from numaplace.model import keys
 from numaplace.model.allocation import Allocation
 from numaplace.model.cluster import NodeState

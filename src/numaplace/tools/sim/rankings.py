@@ -14,7 +14,8 @@ from numaplace.model.cluster import NodeState
 from numaplace.model.ids import NodeName
 from numaplace.model.refusal import Refusal
 from numaplace.model.request import PodRequest
-from numaplace.tools.sim.amounts import CPU, AmountTable, Vector
+from numaplace.model.rules import CPU
+from numaplace.tools.sim.amounts import AmountTable, Vector
 from numaplace.tools.sim.exact import Exact
 from numaplace.tools.sim.ledger import Ledger
 from numaplace.tools.sim.scheduler import refusal_of

@@ -40,30 +40,33 @@ class Asking:
         self.left -= len(nodes)
         if self.left < 0:
             return ()
-        self.known[shape] = grouped(refusals(nodes.values(), request, self.ledger.settings))
+        self.known[shape] = reasons_of(refusals(nodes.values(), request, self.ledger.settings))
         return self.known[shape]
 
 
 def refusals(nodes: Iterable[NodeState], request: PodRequest, settings: Settings) -> Iterable[Refusal]:
     """The refusal of every node that has one."""
     for node in nodes:
-        if request.is_planned:
-            answer: Placement | Refusal | None = judge(node, request, settings)
-        else:
-            answer = check(request, node.rules, (holder.request for holder in node.holders.values()), settings)
+        answer = answer_of(node, request, settings)
         if isinstance(answer, Refusal):
             yield answer
 
 
-def grouped(answers: Iterable[Refusal]) -> tuple[Reason, ...]:
+def answer_of(node: NodeState, request: PodRequest, settings: Settings) -> Placement | Refusal | None:
+    """One node's answer; None: it takes the Pod, and nobody looks inside."""
+    if request.is_planned:
+        return judge(node, request, settings)
+    return check(request, node.rules, node.requests, settings)
+
+
+def reasons_of(answers: Iterable[Refusal]) -> tuple[Reason, ...]:
     """Equal codes together; rules by what they ask, which is the first half of their sentence. Nearest misses first."""
     groups: dict[tuple[Code, str], list[Refusal]] = {}
     for one in answers:
         by_rule = one.code in (Code.NODE_RULE, Code.NODE_NOT_ENABLED)
         groups.setdefault((one.code, one.sentence.partition(";")[0] if by_rule else ""), []).append(one)
-    order = {code: place for place, code in enumerate(Code)}
     rows = [Reason(code, _sentence(members), len(members)) for (code, _), members in groups.items()]
-    return tuple(sorted(rows, key=lambda row: (-order[row.code], -row.nodes, row.sentence)))
+    return tuple(sorted(rows, key=lambda row: (-row.code.precedence, -row.nodes, row.sentence)))
 
 
 def _sentence(members: list[Refusal]) -> str:

@@ -11,10 +11,11 @@ import numpy as np
 from numaplace.decide.rules import check
 from numaplace.model.cluster import NodeState
 from numaplace.model.ids import NodeName
-from numaplace.model.refusal import Code, Refusal
+from numaplace.model.refusal import NO_NODE, Refusal
 from numaplace.model.request import PodRequest
+from numaplace.model.rules import CPU, MEMORY
 from numaplace.model.settings import Settings
-from numaplace.tools.sim.amounts import CPU, MEMORY, UNTOLD, AmountTable, Vector
+from numaplace.tools.sim.amounts import UNTOLD, AmountTable, Vector
 
 # What a Pod without requests counts as in the score (kube-scheduler, NodeResourcesFit).
 _USUAL_CPU_MILLI, _USUAL_MEMORY_BYTES = 100, 200 << 20
@@ -64,10 +65,5 @@ def _share_left(table: AmountTable, resource: str, amount: int) -> Vector:
 
 def refusal_of(nodes: Mapping[NodeName, NodeState], request: PodRequest, settings: Settings) -> Refusal:
     """The refusal of one node, that which comes last in the order of codes, for a Pod that none lets in."""
-    nearest: Refusal | None = None
-    order = {code: place for place, code in enumerate(Code)}
-    for node in nodes.values():
-        refusal = check(request, node.rules, (holder.request for holder in node.holders.values()), settings)
-        if refusal is not None and (nearest is None or order[refusal.code] > order[nearest.code]):
-            nearest = refusal
-    return nearest or Refusal(Code.NODE_RULE, "there is no node")
+    answers = (check(request, node.rules, node.requests, settings) for node in nodes.values())
+    return max(filter(None, answers), key=lambda refusal: refusal.code.precedence, default=NO_NODE)

@@ -1,7 +1,7 @@
 """NVLinks: one line of words where all GPUs are linked alike, else arcs between dots."""
 
 from numaplace.model.topology import Topology
-from numaplace.tools.show.words import links_name, links_text
+from numaplace.tools.show.words import are_linked_alike, links_name, links_text
 from numaplace.tools.topomap.blocks import EMPTY, Block, number, stacked, text
 
 STEP, DOT = 56.0, 5.0
@@ -12,8 +12,7 @@ def link_arcs(topology: Topology) -> Block:
     """Nothing for a machine without links."""
     if not topology.nvlinks:
         return EMPTY
-    pairs = len(topology.gpus) * (len(topology.gpus) - 1) // 2
-    if len(topology.nvlinks) == pairs and len({link.count for link in topology.nvlinks}) == 1:
+    if are_linked_alike(topology):
         return text(links_text(topology), "soft")
     return stacked([text(f"{links_name(topology)}, a thicker arc is more links", "small soft"), _arcs(topology)], 2)
 

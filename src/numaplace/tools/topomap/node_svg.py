@@ -9,6 +9,7 @@ from math import ceil, sqrt
 
 from numaplace.model.topology import Numa, NumaKind, Package, Topology
 from numaplace.tools.show import words
+from numaplace.tools.show.packages import numas_by_package
 from numaplace.tools.topomap.blocks import EMPTY, Block, columns, flowing, framed, stacked, text, widened
 from numaplace.tools.topomap.cpu_grid import WIDTH, cpu_grid
 from numaplace.tools.topomap.device_chips import Chips
@@ -28,14 +29,8 @@ class _Node:
 
     def parts(self) -> Iterator[Block]:
         """Packages, then what belongs to none of them, then links."""
-        left = [numa for numa in self.topology.numas if numa.cpus]
-        packages = []
-        for package in self.topology.packages:
-            inside = [numa for numa in left if numa.cpus.issubset(package.cpus)]
-            left = [numa for numa in left if numa not in inside]
-            if inside:
-                packages.append(self.package(package, inside))
-        yield columns(packages, 2, 12)
+        packages, left = numas_by_package(self.topology)
+        yield columns([self.package(package, inside) for package, inside in packages if inside], 2, 12)
         yield columns([self.domain(numa) for numa in left], 2, 12)
         yield flowing(list(self.bare_domains()), 2 * WIDTH, 8)
         yield self.homeless()
@@ -60,9 +55,8 @@ class _Node:
             if numa.kind is NumaKind.INITIATOR and not devices.body:
                 empty.append(numa.id)
                 continue
-            owners = [f"GPU {n}" for n, gpu in enumerate(self.topology.gpus) if gpu.memory_numa == numa.id]
-            about = f"memory of {', '.join(owners)}" if owners else words.KIND_WORDS[numa.kind]
-            yield framed(devices, "numa", text(f"NUMA {numa.id}: {words.memory_text(numa)}, {about}"))
+            about = f"{words.memory_text(numa)}, {words.holds_text(self.topology, numa)}"
+            yield framed(devices, "numa", text(f"NUMA {numa.id}: {about}"))
         if empty:
             about = words.KIND_WORDS[NumaKind.INITIATOR]
             yield framed(EMPTY, "numa", text(f"NUMA {words.ids_text(empty)}: {about}", "soft"))

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 
 from numaplace.model.topology import Topology
+from numaplace.tools.report.words import counted
 from numaplace.tools.show.words import machine_text
 from numaplace.tools.topomap.blocks import number
 from numaplace.tools.topomap.cluster_map import MapNode
@@ -27,9 +28,8 @@ def wirings(nodes: Iterable[MapNode]) -> Iterator[str]:
 def _drawn(topology: Topology, count: int) -> str:
     block, words = draw_node(topology), escape(machine_text(topology))
     width, height = number(block.width), number(block.height)
-    nodes = f"{count:,} node{'' if count == 1 else 's'}"
     return (
-        f"<details><summary>{nodes}: {words}</summary>"
+        f"<details><summary>{counted(count, 'node')}: {words}</summary>"
         f'<svg width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img" aria-label="{words}">'
         f"{block.body}</svg></details>"
     )
