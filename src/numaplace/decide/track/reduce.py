@@ -86,7 +86,7 @@ def _ended(state: ClusterState, uid: PodUid, name: NodeName, at_s: float) -> Clu
     holder = node.holders.get(uid) if node else None
     if node is None or holder is None or holder.phase is Phase.RELEASING:
         return state
-    if holder.named and uid not in (node.in_use or ()):
+    if holder.named and node.in_use is not None and uid not in node.in_use:
         return state.with_node(node.without(uid))  # the agent was faster: its last word is that the Pod is gone
     return state.with_node(node.holding(replace(holder, phase=Phase.RELEASING, since_s=at_s)))
 

@@ -20,13 +20,13 @@ class Aside:
 
     def put(self, request: PodRequest, node: NodeName) -> None:
         """A plan for this Pod failed on this node."""
-        self._until[shape_of(request), node] = self._clock() + self._pause_s
+        self._until[shape_of(request, repelled=False), node] = self._clock() + self._pause_s
 
     def closed_to(self, request: PodRequest) -> tuple[NodeName, ...]:
         """The nodes that Pods like this one leave alone now."""
         if not self._until:
             return ()
-        shape = shape_of(request)
+        shape = shape_of(request, repelled=False)
         return tuple(node for (kind, node), until_s in self._until.items() if kind == shape and until_s > self._clock())
 
     def expire(self) -> bool:

@@ -41,6 +41,7 @@ class Waiting:
         self._shape_of: dict[PodUid, Hashable] = {}
         self._due: list[tuple[_Turn, int, Hashable]] = []  # a heap; entries that are out of date are dropped
         self._entries = 0
+        self._repelled = False
 
     def __len__(self) -> int:
         return len(self._requests)
@@ -55,7 +56,7 @@ class Waiting:
     def add(self, request: PodRequest) -> Refusal | None:
         """A Pod waits now; the Refusal of those like it, if it is behind one of them that has been refused."""
         self.remove(request.uid)
-        key = shape_of(request)
+        key = shape_of(request, repelled=self._repelled)
         shape = self._shapes.setdefault(key, _Shape())
         head = self._head(shape)
         self._requests[request.uid], self._shape_of[request.uid] = request, key
@@ -77,6 +78,19 @@ class Waiting:
             del self._shapes[key]
         elif shape.due:
             self._make_due(key, shape)
+
+    def mind_labels(self, repelled: bool) -> None:
+        """Whether labels make Pods different: only where Pods on nodes mind others by them.
+
+        Without that, the Pods of an indexed Job, each with a label of its own, are of one shape.
+        """
+        if repelled != self._repelled:
+            self._repelled = repelled
+            everyone = list(self._requests.values())
+            for shelf in (self._requests, self._shapes, self._shape_of, self._due):
+                shelf.clear()
+            for one in everyone:
+                self.add(one)
 
     def wake(self) -> None:
         """Something was given back: all shapes are due, each for one try at least."""
