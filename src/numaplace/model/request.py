@@ -103,6 +103,7 @@ class PodRequest:
     cpus: int = 0  # exclusive CPUs, of app containers and sidecars
     shared_cpu_milli: int = 0  # what CONFINED charges to its numas and FLOATING to the node
     gpus: int = 0
+    foreign_gpus: int = 0  # cards asked of another device plugin, which never says here which it gave
     hcas: int = 0
     memory_bytes: int = 0
     hugepages: tuple[Hugepages, ...] = ()  # by rising size, no zero amounts

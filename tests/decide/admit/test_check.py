@@ -2,7 +2,8 @@
 
 import pytest
 
-from numaplace.decide.admit import warnings
+from numaplace.decide.admit import check, check_bound, warnings
+from numaplace.model.refusal import Refusal
 from numaplace.model.request import ContainerKind, ContainerRequest, CpuMode, Policy
 from numaplace.model.settings import Settings
 from tests.objects import OURS, a_pod, admitted, container
@@ -55,7 +56,7 @@ WARNED = [
     ({"annotations": {"numaplace.dev/allocation": "{}"}}, "the planner's own; a written one is ignored"),
     ({"annotations": {"scheduling.koordinator.sh/resource-spec": "{}"}}, "resource-spec is not read by numaplace"),
     ({"annotations": {"numaplace.dev/gate": "on"}}, "numaplace.dev/gate has no effect with this value"),
-    ({"topologySpreadConstraints": [{"whenUnsatisfiable": "DoNotSchedule"}]}, "topology spread with DoNotSchedule is"),
+    ({"topologySpreadConstraints": [{"whenUnsatisfiable": "DoNotSchedule"}]}, "spread with DoNotSchedule: left"),
     (
         {
             "affinity": {
@@ -64,9 +65,9 @@ WARNED = [
                 }
             }
         },
-        "required Pod affinity is left to the scheduler",
+        "required Pod affinity: left to the scheduler",
     ),
-    ({"containers": [container(ports=[{"hostPort": 80}])]}, "host ports is left to the scheduler"),
+    ({"containers": [container(ports=[{"hostPort": 80}])]}, "host ports: left to the scheduler"),
     ({"affinity": anti_affinity("zone")}, "anti-affinity by zone is left to the scheduler"),
 ]
 
@@ -81,3 +82,15 @@ def test_what_has_no_effect_is_said(more: dict[str, object], sentence: str) -> N
 def test_a_usual_pod_gets_no_warning() -> None:
     annotations = {**OURS, "numaplace.dev/gate": "off", "example.com/x": "y", "numaplace.dev/cpu-rule": "spread"}
     assert warnings(a_pod(annotations=annotations, affinity=anti_affinity("kubernetes.io/hostname"))) == ()
+
+
+def test_a_pod_that_has_its_node_takes_its_amounts_there_whatever_its_words() -> None:
+    pod = a_pod(container(limits={"aliyun.com/gpu": 3}), annotations=OURS, nodeName="e01")
+    assert isinstance(check(pod, Settings()), Refusal)
+    request = check_bound(pod, Settings())
+    assert (request.gpus, request.policy, request.cpu_mode) == (3, Policy.NONE, CpuMode.FLOATING)
+
+
+def test_a_good_pod_that_has_its_node_takes_what_it_asks() -> None:
+    pod = a_pod(container(limits={"cpu": 2}), annotations=OURS, nodeName="e01")
+    assert check_bound(pod, Settings()) == check(pod, Settings())

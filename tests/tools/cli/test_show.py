@@ -99,6 +99,7 @@ def test_a_known_name_is_not_shadowed_by_a_folder_here(tmp_path: Path) -> None:
     ("arguments", "complaint"),
     [
         (("--machine", "2pkg 4nuna"), "numaplace: machine: found '4nuna'; expected one of 2pkg"),
+        (("--machine", ""), "numaplace: machine: found no word; expected words like 2pkg"),
         (("--machine", "no/such/file.yaml"), "no/such/file.yaml: found no such file; expected a file, a folder"),
         (("--machine", "lingjun", "--sysroot", "/"), "--machine: found --sysroot beside it; expected one of the two"),
         (("--sysroot", "/no/such/root"), "/no/such/root"),

@@ -137,7 +137,7 @@ def test_the_operators_choices_reach_the_nodes(options: tuple[str, ...], placed:
     ("arguments", "files", "complaint"),
     [
         (("--pods", "absent.yaml"), {}, "absent.yaml: found no such file or directory"),
-        (("--pods", "."), {}, ".: found is a directory"),
+        (("--pods", "."), {}, ".: found a folder; expected a file"),
         (("--pods", "empty.yaml"), {"empty.yaml": ""}, "empty.yaml: found nothing that makes Pods"),
         (("--pods", "bad.yaml"), {"bad.yaml": "a: [1"}, "bad.yaml, line 2: found did not find"),
         (("--pods", "bad.yaml"), {"bad.yaml": POD.replace("name: a", "nome: a")}, "metadata.name: found nothing"),
@@ -228,3 +228,38 @@ def test_the_trace_study_runs_on_the_published_trace(shared_data: Path) -> None:
     assert document["totals"]["gpus"] == 6212
     assert 0.1 * 6212 - 8 < document["totals"]["gpus_taken"] <= 0.1 * 6212
     assert any("3,078 Pods that share a GPU are left out" in note for note in document["notes"])
+
+
+IDLE_KEY = "metadata: {name: a, annotations: {numaplace.dev/polcy: Restricted}}\n"
+
+
+def test_words_without_effect_are_told_once_for_all_that_say_them(folder: Path) -> None:
+    idle = POD.replace("metadata: {name: a}\n", IDLE_KEY)
+    (folder / "idle.yaml").write_text(f"{idle}---\n{idle.replace('name: a,', 'name: b,')}")
+    told = "Pod default/a and 1 more: annotation numaplace.dev/polcy is not known to numaplace and has no effect"
+    assert json.loads(ran("--pods", "idle.yaml", "-o", "json").stdout)["notes"] == [told]
+    explained = CliRunner().invoke(explain, ["idle.yaml", "--nodes", "nodes.yaml"]).stdout
+    assert explained.endswith(f"\nnote: {told}\n")
+
+
+def test_pods_that_run_already_are_not_told_what_has_no_effect(folder: Path) -> None:
+    running = POD.replace("metadata: {name: a}\n", IDLE_KEY).replace("spec: {", "spec: {nodeName: n-1, ")
+    (folder / "running.yaml").write_text(running)
+    assert json.loads(ran("--pods", "running.yaml", "-o", "json").stdout)["notes"] == []
+
+
+def test_an_unknown_align_level_is_told(folder: Path) -> None:
+    (folder / "nodes.yaml").write_text(NODES.replace("labels: {", "labels: {numaplace.dev/align-level: socket, "))
+    notes = json.loads(ran("--pods", "pods.csv", "-o", "json").stdout)["notes"]
+    assert notes == [
+        "nodes.yaml: node label numaplace.dev/align-level: found 'socket'; expected numa or package; numa is taken"
+    ]
+
+
+@pytest.mark.parametrize("name", ["aliyun.com/gpu", "nvidia.com/gpu"])
+def test_cards_of_a_pod_that_runs_are_blocked_under_any_name(folder: Path, name: str) -> None:
+    running = POD.replace("cpu: 1", f"cpu: 1, {name}: 3").replace("spec: {", "spec: {nodeName: n-1, ")
+    wanting = POD.replace("name: a}", "name: b}").replace("cpu: 1", "cpu: 1, aliyun.com/gpu: 2")
+    (folder / "pods.yaml").write_text(f"{running}---\n{wanting}")
+    pods = json.loads(ran("--pods", "pods.yaml", "-o", "json").stdout)["pods"]
+    assert {pod["pod"]: pod["node"] for pod in pods} == {"default/a": "n-1", "default/b": "n-2"}

@@ -4,11 +4,14 @@ import json
 
 import pytest
 
+from numaplace.model.cluster import node_state
+from numaplace.model.ids import NodeName
+from numaplace.model.rules import Amounts, NodeRules
 from numaplace.model.settings import Settings
 from numaplace.tools.report.compare import compare_text
 from numaplace.tools.report.document import document_text
 from numaplace.tools.report.table import MOST_ROWS, outcome_text
-from numaplace.tools.report.totals import totals_of
+from numaplace.tools.report.totals import totals_of, whole_gpus
 from tests.tools.paper import arrivals, counted, run, small_cluster
 
 HEAD = "name,arrives_s,leaves_s,gpu,cpu,memory,policy,cpus,hca"
@@ -52,6 +55,12 @@ def test_cpus_that_float_take_from_the_room_of_the_whole_node() -> None:
     pods = arrivals(HEAD, "a,0,,0,24,1Gi,,,0")
     totals = counted(run(small_cluster(), pods)).totals
     assert totals.still_fits[0].in_one_numa == 1
+
+
+def test_gpus_of_a_machine_that_is_not_known_are_those_its_kubelet_offers() -> None:
+    rules = NodeRules(allocatable=Amounts(cpu_milli=32_000, others={"nvidia.com/gpu": 8, "rdma/hca": 1000}))
+    assert whole_gpus(node_state(NodeName("plain"), rules), Settings()) == 8
+    assert whole_gpus(node_state(NodeName("silent")), Settings()) == 0
 
 
 def test_gpu_seconds_are_those_between_coming_and_leaving() -> None:

@@ -1,8 +1,11 @@
 """Pods come and go: what happens at one instant, who waits, who goes ahead, who gets what is given back."""
 
+from dataclasses import replace
+
 import pytest
 
 from numaplace.model.cluster import ClusterState
+from numaplace.model.ids import NodeName
 from numaplace.model.refusal import Code
 from numaplace.model.settings import Settings
 from numaplace.tools.sim.contenders import AGAINST
@@ -41,6 +44,14 @@ def test_those_who_wait_are_served_by_priority_then_name() -> None:
         "urgent,3,,4,4,1Gi,BestEffort,shared,5",
     )
     assert list(places(run(small_cluster(), pods))) == ["holder", "urgent"]
+
+
+def test_a_pod_that_runs_already_holds_its_place_before_any_other_is_decided() -> None:
+    waiting, running = arrivals(HEAD, "a,0,,4,4,1Gi,BestEffort,shared,9", "b,0,,4,4,1Gi,BestEffort,shared,0")
+    bound = replace(running, pod=replace(running.pod, node_name=NodeName("n-1")))
+    outcome = run(small_cluster(), (waiting, bound))
+    assert list(places(outcome)) == ["b"]
+    assert [one.name for one in outcome.unplaced] == ["default/a"]
 
 
 def test_a_small_pod_goes_ahead_of_a_large_one_that_waits() -> None:

@@ -46,6 +46,12 @@ def check(pod: Pod, settings: Settings) -> PodRequest | Refusal:
     return _request(pod, wishes, settings)
 
 
+def check_bound(pod: Pod, settings: Settings) -> PodRequest:
+    """What a Pod that has its node takes there: what it asks, or its bare amounts where `check` refuses its words."""
+    request = check(pod, settings)
+    return _request(pod, Wishes(), settings) if isinstance(request, Refusal) else request
+
+
 def _rule_faults(pod: Pod, wishes: Wishes, settings: Settings) -> Iterator[str]:
     gpus, hcas = _devices(pod, settings)
     planned = wishes.names_placement or gpus > 0 or (hcas > 0 and settings.hcas_exclusive)
@@ -112,6 +118,7 @@ def _request(pod: Pod, wishes: Wishes, settings: Settings) -> PodRequest:
         cpus=sum(one.cpus for one in containers),
         shared_cpu_milli=_shared_cpu_milli(pod, wishes, settings),
         gpus=gpus,
+        foreign_gpus=sum(units(effective_milli(pod, name)) for name in settings.foreign_gpu_resources),
         hcas=hcas,
         memory_bytes=units(effective_milli(pod, MEMORY)),
         hugepages=_hugepages(pod),

@@ -32,7 +32,7 @@ class Books:
         request, allocation = holder.request, holder.allocation
         if allocation is None:
             self.floating_milli += request.shared_cpu_milli + 1000 * request.cpus
-            self.unnamed_gpus += request.gpus
+            self.unnamed_gpus += request.gpus + request.foreign_gpus
             return
         cpus, gpus = self._owned(request, allocation)
         confined = sum(self._charge(charge) for charge in allocation.charges)

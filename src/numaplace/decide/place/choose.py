@@ -29,6 +29,16 @@ def choose(room: Room, ask: Ask, *, trusting: bool = False) -> Choice | None:
     return None if ask.aligns else trial.fallback()
 
 
+def fits(room: Room, ask: Ask, *, trusting: bool = False) -> bool:
+    """Whether `choose` would find anything; cheaper, since candidates that tie need not be compared."""
+    if not node_allows(room, ask):
+        return False
+    trial = Trial.of(room, ask, trusting=trusting)
+    least = trial.least_possible_width()
+    widths = (width for width in _widths(room.layout, ask, trusting=trusting) if width >= least)
+    return any(map(trial.fits_width, widths)) or (not ask.aligns and trial.fallback() is not None)
+
+
 def node_allows(room: Room, ask: Ask) -> bool:
     """What is judged on the whole node: the shared pool, and that there is an HCA to share."""
     return pool_allows(room, ask) and not (ask.shared_hcas and not room.healthy_hcas)
@@ -58,4 +68,4 @@ def least_width(layout: Layout, ask: Ask, *, trusting: bool = False) -> int | No
         return None
     trial = Trial.of(room, ask, trusting=trusting)
     widths = range(trial.least_possible_width(), len(layout.units) + 1)
-    return next((width for width in widths if trial.best_of_width(width) is not None), None)
+    return next((width for width in widths if trial.fits_width(width)), None)

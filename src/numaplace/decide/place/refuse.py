@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from numaplace.decide.place.ask import Ask
-from numaplace.decide.place.choose import choose, pool_allows
+from numaplace.decide.place.choose import choose, fits, pool_allows
 from numaplace.decide.place.room import Room, with_faulty_devices, without_marks
 from numaplace.decide.place.sentence import fits_text, sentence_of
 from numaplace.model.ids import NodeName
@@ -21,7 +21,7 @@ def refuse(node: NodeName, room: Room, ask: Ask) -> Refusal:
     """Explain why `choose` found nothing in `room`."""
     code = code_of(room, ask)
     rooms = tuple(_numa_room(room, i) for i in range(len(room.layout.numas)))
-    fits = _best_that_fits(room, ask)
+    fits = _best_thatfits(room, ask)
     return Refusal(code, sentence_of(node, room, rooms, ask, code, fits), node, rooms, fits)
 
 
@@ -30,7 +30,7 @@ def code_of(room: Room, ask: Ask) -> Code:
     short = _short_in_node(with_faulty_devices(room), ask)
     if short is not None:
         return short
-    lifted = next((code for code, fits in _lifted_rules(room, ask) if fits), None)
+    lifted = next((code for code, would_fit in _lifted_rules(room, ask) if would_fit), None)
     return lifted or _short_in_node(room, ask) or Code.NOT_ALIGNABLE
 
 
@@ -52,17 +52,13 @@ def _short_in_node(room: Room, ask: Ask) -> Code | None:
 def _lifted_rules(room: Room, ask: Ask) -> Iterator[tuple[Code, bool]]:
     """Each code that blames one rule, and whether the Pod would fit without that rule."""
     if ask.cpu_rule is CpuRule.FULL_CORES_ONLY:
-        yield Code.SMT_PARTIAL, _fits(room, replace(ask, cpu_rule=CpuRule.FULL_CORES))
+        yield Code.SMT_PARTIAL, fits(room, replace(ask, cpu_rule=CpuRule.FULL_CORES))
     if UNKNOWN in room.layout.gpu_home + room.layout.hca_home:
-        yield Code.DEVICE_NUMA_UNKNOWN, choose(room, ask, trusting=True) is not None
+        yield Code.DEVICE_NUMA_UNKNOWN, fits(room, ask, trusting=True)
     if room.faulty_gpus or room.faulty_hcas:
-        yield Code.DEVICE_UNHEALTHY, _fits(with_faulty_devices(room), ask)
+        yield Code.DEVICE_UNHEALTHY, fits(with_faulty_devices(room), ask)
     if ask.exclusive and room.single | room.wide:
-        yield Code.NUMA_EXCLUSIVE, _fits(without_marks(room), ask)
-
-
-def _fits(room: Room, ask: Ask) -> bool:
-    return choose(room, ask) is not None
+        yield Code.NUMA_EXCLUSIVE, fits(without_marks(room), ask)
 
 
 def _numa_room(room: Room, i: int) -> NumaRoom:
@@ -77,13 +73,11 @@ def _numa_room(room: Room, i: int) -> NumaRoom:
     )
 
 
-def _best_that_fits(room: Room, ask: Ask) -> str:
+def _best_thatfits(room: Room, ask: Ask) -> str:
     """The nearest smaller or looser request that fits now: fewer CPUs, fewer GPUs, another policy; "" for none."""
-    for smaller in _smaller_asks(room, ask):
-        choice = choose(room, smaller)
-        if choice is not None:
-            return fits_text(room, ask, smaller, choice)
-    return ""
+    smaller = next((one for one in _smaller_asks(room, ask) if fits(room, one)), None)
+    choice = choose(room, smaller) if smaller else None
+    return fits_text(room, ask, smaller, choice) if smaller and choice else ""
 
 
 def _smaller_asks(room: Room, ask: Ask) -> Iterator[Ask]:
@@ -91,7 +85,7 @@ def _smaller_asks(room: Room, ask: Ask) -> Iterator[Ask]:
         least, most = 0, ask.cpus  # the first fits or is nothing, the second does not fit
         while most - least > 1:
             middle = (least + most) // 2
-            least, most = (middle, most) if _fits(room, _with_cpus(ask, middle)) else (least, middle)
+            least, most = (middle, most) if fits(room, _with_cpus(ask, middle)) else (least, middle)
         if least:
             yield _with_cpus(ask, least)
     most_gpus = min(ask.gpus - 1, room.gpus.bit_count())

@@ -19,7 +19,7 @@ from numaplace.model.request import Policy
 
 def sentence_of(node: NodeName, room: Room, rooms: Sequence[NumaRoom], ask: Ask, code: Code, fits: str) -> str:
     """The refusal as one sentence."""
-    parts = [f"needs {asked_text(ask)}{_where_text(room, ask)}", f"node {node}: {_has_text(rooms, ask)}"]
+    parts = [f"needs {asked_text(ask)}{_where_text(room, ask)}", f"node {node}: {_has_text(room, rooms, ask)}"]
     parts.extend(filter(None, (_cause_text(room, ask, code), fits)))
     return "; ".join(parts)
 
@@ -83,20 +83,26 @@ def _where_text(room: Room, ask: Ask) -> str:
     return ""
 
 
-def _has_text(rooms: Sequence[NumaRoom], ask: Ask) -> str:
+def _has_text(room: Room, rooms: Sequence[NumaRoom], ask: Ask) -> str:
     if not rooms:
         return "has no usable CPU"
-    return ", ".join(f"numa {room.numa} has {_free_text(room, ask)} free" for room in rooms)
+    return ", ".join(f"numa {one.numa} has {_free_text(one, _pages(room, i), ask)} free" for i, one in enumerate(rooms))
 
 
-def _free_text(room: NumaRoom, ask: Ask) -> str:
+def _free_text(room: NumaRoom, pages: Mapping[int, int], ask: Ask) -> str:
     things = [
         plural(room.gpus, "GPU") if ask.gpus else "",
         plural(room.hcas, "HCA") if ask.hcas else "",
         plural(room.cpus, "CPU") if ask.cpus or ask.confined_milli or not ask.gpus else "",
+        *(f"{plural(pages.get(h.page_bytes, 0), 'hugepage')} of {size_text(h.page_bytes)}" for h in ask.hugepages),
         size_text(room.memory_bytes or 0) if ask.binds_memory else "",
     ]
     return _listed(things)
+
+
+def _pages(room: Room, i: int) -> Mapping[int, int]:
+    """Free hugepages of a numa by their size."""
+    return {size: free[i] for (size, _), free in zip(room.layout.pages, room.pages, strict=True)}
 
 
 def _listed(things: Iterable[str]) -> str:

@@ -77,6 +77,10 @@ class Trial:
                 return self._choice(width, candidate, devices)
         return None
 
+    def fits_width(self, width: int) -> bool:
+        """Whether any candidate of exactly this many units is feasible."""
+        return any(self._devices(candidate.numas) is not None for candidate in self._candidates(width))
+
     def fallback(self) -> Choice | None:
         """All placeable numas and, where the known devices do not suffice, those of unknown numa."""
         layout = self.room.layout

@@ -1,7 +1,7 @@
 """`numaplace explain`: one Pod held against every node, with all the reasons."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -13,7 +13,7 @@ from numaplace.model.pod import Pod
 from numaplace.model.refusal import Refusal
 from numaplace.model.settings import Settings
 from numaplace.tools.cli.files import deliver, read_text
-from numaplace.tools.cli.paper import read_nodes, read_pods
+from numaplace.tools.cli.paper import manifest_notes, read_nodes, read_pods
 from numaplace.tools.cli.settings import settings_options
 from numaplace.tools.report.document import json_text
 from numaplace.tools.report.explanation import Explanation, explanation_json, explanation_text
@@ -24,7 +24,7 @@ from numaplace.tools.sim.explaining import explain as explain_pod
 from numaplace.tools.sim.play import play
 from numaplace.wire.manifests import decode_manifests
 from numaplace.wire.trace import Wishes
-from numaplace.wire.workload import expand
+from numaplace.wire.workload import Workload, expand
 
 
 @click.command()
@@ -48,9 +48,9 @@ def explain(
 ) -> None:
     """Say where a Pod would go and why: per node, per NUMA node, what is asked, what is free, what stops it."""
     nodes = _nodes(node_files, pod_files, only_node, settings)
-    found = [_explained(pod, nodes, settings) for pod in _pods(manifest, only_pod)]
-    text = _shown(found, output)
-    deliver(text, to)
+    given = decode_manifests(read_text(manifest), manifest)
+    found = [_explained(pod, nodes, settings) for pod in _pods(given.workloads, manifest, only_pod)]
+    deliver(_shown(found, manifest_notes(given), output), to)
 
 
 def _nodes(
@@ -67,9 +67,8 @@ def _nodes(
     return nodes
 
 
-def _pods(path: str, only: str | None) -> Iterator[Pod]:
+def _pods(workloads: Sequence[Workload], path: str, only: str | None) -> Iterator[Pod]:
     """One Pod of each workload of the file: copies have equal answers."""
-    workloads = decode_manifests(read_text(path), path).workloads
     chosen = [one for one in workloads if only in (None, one.template.name, one.template.full_name)]
     if not chosen:
         names = ", ".join(one.template.full_name for one in workloads)[:120]
@@ -88,8 +87,9 @@ def _explained(pod: Pod, nodes: Sequence[NodeState], settings: Settings) -> Expl
     return explain_pod(nodes, request, settings)
 
 
-def _shown(found: Sequence[Explanation], output: str) -> str:
+def _shown(found: Sequence[Explanation], notes: Iterable[str], output: str) -> str:
     if output == "table":
-        return plain("\n\n".join(map(explanation_text, found)), sys.stdout.encoding)
-    document = {"v": 1, "pods": [explanation_json(one) for one in found]}
+        parts = [*map(explanation_text, found), "\n".join(f"note: {note}" for note in notes)]
+        return plain("\n\n".join(filter(None, parts)), sys.stdout.encoding)
+    document = {"v": 1, "pods": [explanation_json(one) for one in found], "notes": list(notes)}
     return json_text(document)

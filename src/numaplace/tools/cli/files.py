@@ -20,8 +20,8 @@ _HEAD = 512
 
 def is_capture(path: str) -> bool:
     """Whether a path holds a captured machine: a folder or a tar archive, packed or not."""
-    if path == STANDARD_INPUT or not Path(path).is_file():
-        return Path(path).is_dir()
+    if path in ("", STANDARD_INPUT) or not Path(path).is_file():
+        return path != "" and Path(path).is_dir()
     try:
         with Path(path).open("rb") as file:
             head = file.read(_HEAD)
@@ -36,6 +36,8 @@ def is_capture(path: str) -> bool:
 
 def read_text(path: str) -> str:
     """The text of a file, unpacked where it is gzip; `-` is standard input. InputError says what is wrong."""
+    if path not in ("", STANDARD_INPUT) and Path(path).is_dir():
+        raise InputError(path, found="a folder", wanted="a file")
     try:
         raw = sys.stdin.buffer.read(MAX_BYTES + 1) if path == STANDARD_INPUT else _read_file(Path(path))
     except (OSError, EOFError, zlib.error) as error:

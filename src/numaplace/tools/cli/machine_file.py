@@ -32,7 +32,7 @@ def _read(said: str) -> Tree | Discovery:
         return tree_of(parse_machine(said))
     if is_capture(said):
         return read_tree(Path(said))
-    if said != STANDARD_INPUT and not Path(said).exists():
+    if said == "" or (said != STANDARD_INPUT and not Path(said).exists()):
         return tree_of(_described(said))
     text = read_text(said)
     start = text.lstrip()[:1]

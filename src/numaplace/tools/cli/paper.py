@@ -6,16 +6,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from numaplace.adapters.sysfs import read_tree
+from numaplace.decide.admit import warnings
 from numaplace.decide.discover import assemble
 from numaplace.model.cluster import ClusterState, NodeState, node_state
 from numaplace.model.errors import InputError
 from numaplace.model.ids import NodeName
+from numaplace.model.keys import ALIGN_LEVEL
+from numaplace.model.layout import AlignLevel
 from numaplace.model.pod import Pod
 from numaplace.model.settings import Settings
 from numaplace.tools.cli.files import is_capture, read_text
 from numaplace.tools.sim.arrivals import pods_of, renamed_apart
 from numaplace.tools.sim.cluster import captured_node, cluster_of, nodes_of
-from numaplace.wire.manifests import decode_manifests
+from numaplace.wire.manifests import Manifests, decode_manifests
 from numaplace.wire.node_groups import decode_groups
 from numaplace.wire.nodes import DumpedNode, decode_nodes
 from numaplace.wire.topology import decode as decode_topology
@@ -51,7 +54,15 @@ def read_nodes(paths: Sequence[str], settings: Settings) -> Cluster:
             if node.name in nodes:
                 raise InputError(path, found=f"the node {node.name} a second time", wanted="each node once")
             nodes[node.name] = node
-    return Cluster(cluster_of(nodes.values()), tuple(notes))
+            notes += _odd_labels(node, path)
+    return Cluster(cluster_of(nodes.values()), tuple(dict.fromkeys(notes)))
+
+
+def _odd_labels(node: NodeState, path: str) -> Iterator[str]:
+    level = node.rules.labels.get(ALIGN_LEVEL)
+    if level is not None and level not in tuple(AlignLevel):
+        legal = " or ".join(AlignLevel)
+        yield f"{path}: node label {ALIGN_LEVEL}: found {level[:80]!r}; expected {legal}; {AlignLevel.NUMA} is taken"
 
 
 def _nodes_in(path: str, settings: Settings, notes: list[str]) -> Iterator[NodeState]:
@@ -99,10 +110,24 @@ def read_pods(paths: Sequence[str], nodes: Iterable[NodeState], wishes: Wishes, 
             found = decode_manifests(text, path)
             if not found.workloads:
                 raise InputError(path, found="nothing that makes Pods", wanted="Pods, controllers or a trace")
-            notes += found.warnings
+            notes += manifest_notes(found)
             pods += [TracedPod(pod, 0.0, None) for pod in pods_of(found.workloads, nodes, settings)]
     renamed = renamed_apart(one.pod for one in pods)
     return Input(tuple(_with(one, pod) for one, pod in zip(pods, renamed, strict=True)), tuple(notes))
+
+
+def manifest_notes(found: Manifests) -> tuple[str, ...]:
+    """What its controllers, and its Pods that do not run yet, say to no effect; each thing once."""
+    said: dict[str, list[str]] = {}
+    for pod in (one.template for one in found.workloads if one.template.node_name is None):
+        for sentence in warnings(pod):
+            said.setdefault(sentence.removeprefix(f"Pod {pod.full_name}: "), []).append(pod.full_name)
+    told = (f"Pod {who[0]}{_more(len(who) - 1)}: {sentence}" for sentence, who in said.items())
+    return (*found.warnings, *told)
+
+
+def _more(count: int) -> str:
+    return f" and {count:,} more" if count else ""
 
 
 def _with(one: TracedPod, pod: Pod) -> TracedPod:

@@ -138,7 +138,7 @@ def _read(
             f"Pods of a trace that ask GPUs and name no policy: {policy}, {exclusive}, CPUs shared in their domains"
         )
     if ratio is not None:
-        gpus = sum(whole_gpus(node) for node in nodes)
+        gpus = sum(whole_gpus(node, settings) for node in nodes)
         pods = _inflated(given, gpus, ratio, seed, settings)
         notes.append(
             f"{len(pods):,} Pods with GPUs, drawn with seed {seed} until they ask {ratio:g} × {gpus:,} GPUs; all stay"

@@ -82,7 +82,7 @@ def _without_care(outcome: Outcome) -> list[str]:
 
 def _asked(one: Landing) -> str:
     amounts = one.request.rules.amounts
-    cpus = f"{amounts.cpu_milli / 1000:g} CPUs" if amounts.cpu_milli else ""
+    cpus = f"{amounts.cpu_milli / 1000:g} CPU{'' if amounts.cpu_milli == 1000 else 's'}" if amounts.cpu_milli else ""
     cards = [f"{amounts.others[name]} {name}" for name in sorted(amounts.others) if "/" in name]
     return ", ".join(filter(None, [cpus, *cards])) or "nothing that is counted"
 
@@ -116,13 +116,14 @@ def alike(unplaced: Iterable[Unplaced]) -> Iterator[tuple[Unplaced, int]]:
 def totals_lines(totals: Totals, outcome: Outcome) -> list[str]:
     """The totals, one a line."""
     used = sum(1 for node in outcome.state.nodes.values() if node.holders)
+    there = f"on {used:,} of {counted(totals.nodes, 'node')}"
     rows = [
-        ("Pods placed", f"{totals.placed:,} of {totals.asked:,}, on {used:,} of {counted(totals.nodes, 'node')}"),
+        ("Pods placed", f"{totals.placed:,} of {totals.asked:,}{'' if outcome.left else f', {there}'}"),
         ("aligned", f"{totals.aligned:,} of {totals.planned:,} ({share(totals.aligned, totals.planned)})"),
         ("GPUs taken", f"{totals.gpus_taken:,} of {totals.gpus:,} ({share(totals.gpus_taken, totals.gpus)})"),
         ("still fit", still_fits_text(totals)),
         ("time", f"{outcome.elapsed_s:.2f} s"),
     ]
     if outcome.left:
-        rows.insert(1, ("ended", f"{outcome.left:,}"))
+        rows.insert(1, ("ended", f"{outcome.left:,}; {totals.placed - outcome.left:,} left, {there}"))
     return grid((), rows)

@@ -58,7 +58,7 @@ def totals_of(outcome: Outcome, settings: Settings) -> Totals:
         unplaced=len(outcome.unplaced),
         planned=len(planned),
         aligned=sum(1 for one in planned if one.aligned),
-        gpus=sum(whole_gpus(node) for node in nodes.values()),
+        gpus=sum(whole_gpus(node, settings) for node in nodes.values()),
         gpus_taken=sum(taken_gpus(node, settings) for node in nodes.values()),
         gpu_seconds=sum(_gpu_seconds(one) for one in planned),
         multi_gpu=len(multi),
@@ -70,9 +70,12 @@ def totals_of(outcome: Outcome, settings: Settings) -> Totals:
     )
 
 
-def whole_gpus(node: NodeState) -> int:
-    """Cards that can be handed out whole."""
-    return 0 if node.topology is None else sum(1 for gpu in node.topology.gpus if not gpu.mig and not gpu.fault)
+def whole_gpus(node: NodeState, settings: Settings) -> int:
+    """Cards that can be handed out whole; of a machine that is not known, as many as its kubelet offers."""
+    if node.topology is not None:
+        return sum(1 for gpu in node.topology.gpus if not gpu.mig and not gpu.fault)
+    offered = {} if node.rules.allocatable is None else node.rules.allocatable.others
+    return sum(offered.get(name, 0) for name in (settings.gpu_resource, *settings.foreign_gpu_resources))
 
 
 def taken_gpus(node: NodeState, settings: Settings) -> int:

@@ -7,7 +7,7 @@ its own times. DaemonSets become one Pod for each node they belong to.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from numaplace.decide.admit import check
+from numaplace.decide.admit import check, check_bound
 from numaplace.decide.rules import daemon_belongs
 from numaplace.model.cluster import NodeState
 from numaplace.model.pod import Pod
@@ -42,7 +42,7 @@ def intake_of(pods: Iterable[tuple[Pod, float, float | None]], settings: Setting
     for pod, at_s, leaves_s in pods:
         if pod.ended:
             continue
-        request = check(pod, settings)
+        request = check(pod, settings) if pod.node_name is None else check_bound(pod, settings)
         if isinstance(request, Refusal):
             invalid.append(Unplaced(pod.full_name, pod.owner, request))
         else:

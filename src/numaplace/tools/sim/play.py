@@ -1,8 +1,8 @@
 """The play: Pods come and go in the order of their times, a contender places them, an Outcome is left.
 
 At one instant departures come first, then those who wait (only where something was
-given back), then arrivals; each in the planner's order. A Pod without a place does
-not hold back those behind it.
+given back), then arrivals; each in the planner's order, behind the Pods that run
+already. A Pod without a place does not hold back those behind it.
 """
 
 import heapq
@@ -38,7 +38,7 @@ def moments(arrivals: Iterable[Arrival]) -> Iterator[Moment]:
             events.append((one.at_s, True, one))
             if one.leaves_s is not None:
                 events.append((one.leaves_s, False, one))
-    events.sort(key=lambda event: (event[0], event[1], event[2].request.order))
+    events.sort(key=lambda event: (event[0], event[1], event[2].pod.node_name is None, event[2].request.order))
     for at_s, group in groupby(events, key=lambda event: event[0]):
         same = list(group)
         yield Moment(
