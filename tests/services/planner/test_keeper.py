@@ -143,6 +143,42 @@ def test_of_two_who_claim_the_same_the_one_that_is_bound_keeps_it() -> None:
     assert f"GPUs {GPUS[0]} of node n1 already belong to Pod ns/bound" in broken.why.sentence
 
 
+def test_a_pod_that_ended_long_ago_takes_nothing_back() -> None:
+    """Its object may stay for days, and change, while others have its devices."""
+    now = [0.0]
+    keeper = Keeper(SETTINGS, Limits(), lambda: now[0], lambda: 0.0)
+    silent = msgspec.convert(report_object(NODES[0], "uid"), ReportObject)
+    silent.attributes = [one for one in silent.attributes or () if one.name != keys.IN_USE]
+    keeper.see_node(node_of(CLUSTER[0][1], "node"))
+    keeper.see_report(NodeName("n1"), silent)
+    keeper.open()
+    (_, runs), (_, ended) = (
+        pod("a", one_gpu(GPUS[0]), nodeName="n1", status={"phase": phase}) for phase in ("Running", "Succeeded")
+    )
+    (_, other) = pod("b", one_gpu(GPUS[0]), nodeName="n1")
+    keeper.see_pod(live_pod_of(runs, SETTINGS))
+    keeper.see_pod(live_pod_of(ended, SETTINGS))
+    assert book(keeper)["n1 a"].startswith("releasing")
+    now[0] = SETTINGS.release_grace_s
+    keeper.pass_time()
+    keeper.see_pod(live_pod_of(other, SETTINGS))
+    for _ in range(2):
+        keeper.see_pod(live_pod_of(ended, SETTINGS))
+    keeper.lose_pod(PodUid("a"))
+    assert list(book(keeper)) == ["n1 b"]
+    assert not [news for news in keeper.news() if isinstance(news, Broken)]
+
+
+@pytest.mark.parametrize("in_use", ["ended", "nobody"])
+def test_after_a_restart_an_ended_pod_holds_what_its_node_still_lists(in_use: str) -> None:
+    report = msgspec.convert(report_object(NODES[0], "uid"), ReportObject)
+    for one in report.attributes or ():
+        if one.name == keys.IN_USE:
+            one.value = msgspec.json.encode({in_use: {}}).decode()
+    keeper = keeper_told([*CLUSTER, ("report", report)], len(CLUSTER) + 1)
+    assert ("n1 ended" in book(keeper)) is (in_use == "ended")
+
+
 def test_allocations_are_booked_as_they_are_written() -> None:
     holder = WHOLE.holder(PodUid("bound"))
     assert holder is not None

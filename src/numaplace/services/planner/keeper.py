@@ -281,10 +281,9 @@ class Keeper:
 
     def _end(self, pod: LivePod) -> None:
         """Ended or gone: what it was promised is free at once, what it used when its node says so."""
+        if self._restoring and isinstance(pod.asks, PodRequest) and pod.allocation is not None and self._lists(pod):
+            self.grant(pod.asks, pod.allocation)  # where another has it by now, it was given back
         holder, name = self.holder(pod.uid), self._book.where.get(pod.uid)
-        if holder is None and pod.ended and pod.node is not None and self._lists(pod):
-            self._bind(pod)
-            holder, name = self.holder(pod.uid), self._book.where.get(pod.uid)
         if holder is not None and name is not None:
             uses = holder.phase is not Phase.HELD and (holder.allocation is not None or holder.request.is_planned)
             event = PodEnded(pod.uid, name, self._clock()) if uses else PodReleased(pod.uid, name)
@@ -295,7 +294,9 @@ class Keeper:
     def _lists(self, pod: LivePod) -> bool:
         """Whether a Pod that we only know as ended may still use what it was given."""
         node = None if pod.node is None else self._book.nodes.get(pod.node)
-        return pod.allocation is not None and node is not None and (node.in_use is None or pod.uid in node.in_use)
+        if node is None or pod.allocation is None or pod.allocation.node != node.name:
+            return False
+        return node.in_use is None or pod.uid in node.in_use
 
     def _note_stuck(self, pod: LivePod) -> None:
         if pod.stage is Stage.RELEASED and pod.unschedulable:
