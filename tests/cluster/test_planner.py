@@ -10,11 +10,15 @@ import pytest
 import yaml
 
 from numaplace.adapters.kube import Key, Kube, Resource
+from numaplace.adapters.kube.fake import Answer, LoseAnswer
 from numaplace.adapters.kube.resources import EVENTS, PODS
 from numaplace.model import keys
+from numaplace.model.settings import Settings
+from numaplace.services.planner import Limits, run
 from tests.cluster.control_plane import API_SERVER, SCHEDULER, ControlPlane
+from tests.cluster.faulty_proxy import FaultyProxy
 from tests.cluster.nodes import alike, described
-from tests.cluster.planner_process import PlannerProcess, may_plan
+from tests.cluster.planner_process import PLANNER, PlannerProcess, may_plan
 from tests.cluster.stage import GATE, Stage, gated, gone, is_bound, namespace
 from tests.recorded import ROOT
 from tests.services.planner.reader import allocation_of, double_grants, misplaced, pin_of, things_of
@@ -221,7 +225,27 @@ async def test_two_planners_at_once_give_nothing_twice_in_the_end(plane: Control
         await stage.until(lambda pods: not double_grants(pods) and not misplaced(pods))
 
 
-@pytest.mark.usefixtures("planner")
+async def test_writes_whose_answers_are_lost_or_wrong_are_made_once(plane: ControlPlane, stage: Stage) -> None:
+    await stage.nodes(alike(2))
+    names = [f"p{i}" for i in range(8)]
+    async with FaultyProxy(plane.access(PLANNER), plane.authority) as proxy, Kube(proxy.access()) as kube:
+        for effect in (LoseAnswer(), Answer(409, "Conflict"), Answer(500, "InternalError"), LoseAnswer()):
+            proxy.fail(effect, "PATCH", "/status")
+            proxy.fail(effect, "PATCH", "/pods/p")
+        planner = asyncio.create_task(run(kube, Settings(), Limits(), None))
+        try:
+            await stage.add(*(gated(name) for name in names))
+            pods = await stage.until_bound(*names)
+            proxy.cut_watches()
+            await stage.add(gated("late", gpus=8, cpus=8))
+            await stage.until_refused("late", "GPUS_SHORT")
+        finally:
+            planner.cancel()
+            await asyncio.wait([planner])
+    assert misplaced(pods) == []
+    assert len({thing for one in pods for thing in things_of(one)}) == 8 * (2 + 12)
+
+
 async def test_programs_of_the_control_plane_may_die(plane: ControlPlane, stage: Stage) -> None:
     await stage.nodes(alike(4))
     names = [f"p{i:02}" for i in range(12)]
