@@ -51,8 +51,11 @@ class PlannerProcess:
         self._program.start()
 
     def kill(self) -> None:
-        """End it without a word."""
+        """End it without a word; an AssertionError if it has ended by itself."""
+        process = self._program.process
+        crashed = process is not None and process.poll() not in (None, 0)
         self._program.kill()
+        assert not crashed, self.log.read_text()[-3000:]
 
     def end(self) -> int:
         """End it as Kubernetes does, and give its exit status."""

@@ -13,7 +13,7 @@ from numaplace.model.cluster import NodeState
 from tests.cluster.nodes import create_nodes
 from tests.objects import container, pod_object
 
-DEADLINE_S = 60.0
+DEADLINE_S = 30.0
 SINGLE = {"cpuset-scheduler": "required", "numaplace.dev/policy": "SingleNUMANode"}
 GATE = {"name": keys.PLAN_GATE}
 

@@ -246,6 +246,7 @@ async def test_writes_whose_answers_are_lost_or_wrong_are_made_once(plane: Contr
     assert len({thing for one in pods for thing in things_of(one)}) == 8 * (2 + 12)
 
 
+@pytest.mark.usefixtures("planner")
 async def test_programs_of_the_control_plane_may_die(plane: ControlPlane, stage: Stage) -> None:
     await stage.nodes(alike(4))
     names = [f"p{i:02}" for i in range(12)]
