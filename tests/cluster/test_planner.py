@@ -216,15 +216,6 @@ async def test_a_planner_that_is_killed_is_followed_by_one_that_goes_on(
     assert len({thing for one in pods for thing in things_of(one)}) == 16 * (2 + 12)
 
 
-async def test_two_planners_at_once_give_nothing_twice_in_the_end(plane: ControlPlane, stage: Stage) -> None:
-    await stage.nodes(alike(4))
-    names = [f"p{i:02}" for i in range(16)]
-    with PlannerProcess(plane, "one"), PlannerProcess(plane, "two"):
-        await stage.add(*(gated(name) for name in names))
-        await stage.until_bound(*names)
-        await stage.until(lambda pods: not double_grants(pods) and not misplaced(pods))
-
-
 async def test_writes_whose_answers_are_lost_or_wrong_are_made_once(plane: ControlPlane, stage: Stage) -> None:
     await stage.nodes(alike(2))
     names = [f"p{i}" for i in range(8)]

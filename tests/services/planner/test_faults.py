@@ -154,12 +154,3 @@ async def test_a_planner_that_dies_before_it_knows_what_it_wrote_is_followed_by_
         world.start()
         await world.until_bound(*NAMES)
         all_is_well(world)
-
-
-async def test_two_planners_that_both_believe_they_lead_give_nothing_twice_in_the_end() -> None:
-    async with world_of(nodes_of(2)) as world:
-        world.add(*(gated(f"q{i}") for i in range(8)))
-        world.start()
-        world.start()
-        await world.until_bound(*(f"q{i}" for i in range(8)))
-        await world.until(lambda: not double_grants(world.pods) and not misplaced(world.pods))
