@@ -33,6 +33,8 @@ def test_the_contracts_hold() -> None:
     [
         ("model/late.py", "numaplace.decide", "Bands"),
         ("wire/late.py", "numaplace.adapters", "Bands"),
+        ("services/late.py", "numaplace.tools", "Bands"),
+        ("adapters/late.py", "numaplace.services", "Bands"),
         ("decide/late.py", "pathlib", "never touch the world"),
         ("model/late.py", "msgspec", "know no text format"),
         ("decide/track/late.py", "numpy", "NumPy"),

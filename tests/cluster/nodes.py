@@ -77,7 +77,11 @@ def report_object(node: NodeState, uid: str, settings: Settings = Settings()) ->
     owner = {"apiVersion": "v1", "kind": "Node", "name": node.name, "uid": uid}
     return {
         "metadata": {"name": node.name, "ownerReferences": [owner]},
-        "attributes": [{"name": keys.TOPOLOGY, "value": document}, {"name": keys.IN_USE, "value": "{}"}],
+        "attributes": [
+            {"name": keys.TOPOLOGY, "value": document},
+            {"name": keys.RESERVED, "value": str(node.reserved)},
+            {"name": keys.IN_USE, "value": "{}"},
+        ],
         "zones": [_zone(numa, topology, settings) for numa in topology.numas],
     }
 

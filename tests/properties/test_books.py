@@ -48,6 +48,8 @@ class Book(RuleBasedStateMachine):
         self.ended_s: dict[PodUid, float] = {}
         self.places: dict[PodUid, tuple[PodRequest, Allocation]] = {}
         self.clock_s, self.names = 0.0, 0
+        self.in_use: frozenset[PodUid] | None = None
+        self.named: set[PodUid] = set()
 
     @initialize(shape=shapes())
     def a_node_appears(self, shape: Shape) -> None:
@@ -94,7 +96,9 @@ class Book(RuleBasedStateMachine):
     def a_pod_ends(self, data: st.DataObject) -> None:
         uid = self.any_pod(data)
         self.apply(PodEnded(uid, NODE, self.clock_s))
-        if self.phases[uid] is not Phase.RELEASING:
+        if self.phases[uid] is not Phase.RELEASING and self.said_goodbye_to(uid):
+            del self.phases[uid]
+        elif self.phases[uid] is not Phase.RELEASING:
             self.phases[uid], self.ended_s[uid] = Phase.RELEASING, self.clock_s
 
     @precondition(lambda self: self.phases)
@@ -109,6 +113,8 @@ class Book(RuleBasedStateMachine):
         """Some devices fail and CPUs go offline for a while; what ended and is not in use any more is free."""
         in_use = data.draw(st.none() | st.frozensets(st.sampled_from(sorted(self.phases) or [PodUid("-")])))
         self.apply(ReportArrived(NODE, data.draw(damaged(self.whole)), in_use=in_use))
+        self.in_use = in_use
+        self.named |= (in_use or frozenset()) & self.phases.keys()
         if in_use is not None:
             self.forget(uid for uid in self.ended() if uid not in in_use)
 
@@ -124,6 +130,10 @@ class Book(RuleBasedStateMachine):
             rival = renamed(request, "rival")
             taken = any(overlap(rival, allocation, holder) for holder in self.node.holders.values())
             assert isinstance(reduce(self.state, PodHeld(rival, allocation)), Refusal) is taken
+
+    def said_goodbye_to(self, uid: PodUid) -> bool:
+        """Whether the agent has named the Pod, and its last word is that it is not there."""
+        return uid in self.named and self.in_use is not None and uid not in self.in_use
 
     def any_pod(self, data: st.DataObject) -> PodUid:
         return data.draw(st.sampled_from(sorted(self.phases)))

@@ -35,6 +35,7 @@ class Holder:
     allocation: Allocation | None = None
     phase: Phase = Phase.GRANTED
     since_s: float = 0.0  # when the phase began
+    named: bool = False  # whether a report has listed the Pod among those in use
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,8 @@ class NodeState:
     topology: Topology | None = None  # None: no report yet
     layout: Layout | None = None  # of `topology`; made by `node_state`
     reserved: CpuSet = CpuSet()
+    in_use: frozenset[PodUid] | None = None  # Pods that the report lists; None: it does not say
+    stale: bool = False  # the agent has been silent for too long: what it reported is not built upon
     holders: Mapping[PodUid, Holder] = field(default_factory=lambda: MappingProxyType({}))
 
     @property

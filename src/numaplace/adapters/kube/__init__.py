@@ -25,7 +25,7 @@ from numaplace.adapters.kube.errors import (
 from numaplace.adapters.kube.events import About, EventType, Reporter, post_event
 from numaplace.adapters.kube.eviction import evict
 from numaplace.adapters.kube.follow import Broken, Follower, Gone, Seen, Step, Synced, Trouble
-from numaplace.adapters.kube.in_cluster import in_cluster
+from numaplace.adapters.kube.in_cluster import in_cluster, is_in_cluster
 from numaplace.adapters.kube.kubeconfig import default_paths, load_kubeconfig
 from numaplace.adapters.kube.leases import Lease, read_lease, write_lease
 from numaplace.adapters.kube.objects import Key, key_of
@@ -69,6 +69,7 @@ __all__ = [
     "default_paths",
     "evict",
     "in_cluster",
+    "is_in_cluster",
     "json_patch",
     "key_of",
     "load_kubeconfig",

@@ -11,6 +11,11 @@ from numaplace.model.errors import InputError
 MOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
+def is_in_cluster() -> bool:
+    """Whether this process runs in a Pod."""
+    return bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
+
+
 def in_cluster(mount: Path = MOUNT) -> Access:
     """Access with the mounted token (read again as it rotates) and authorities.
 

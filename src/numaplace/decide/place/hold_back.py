@@ -50,7 +50,7 @@ class HoldBack:
         return min(able, key=_taken, default=NodeState(NodeName(""))).name or None
 
     def _would_take(self, node: NodeState, request: PodRequest) -> bool:
-        if node.layout is None or check_node(request, node.rules, self._index.settings) is not None:
+        if node.layout is None or node.stale or check_node(request, node.rules, self._index.settings) is not None:
             return False
         return choose(empty_room(node.layout), ask_of(request)) is not None
 

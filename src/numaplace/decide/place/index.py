@@ -34,6 +34,7 @@ from numaplace.model.settings import Settings
 
 TABLE_BYTES = 128 << 20  # for kinds of requests remembered at once ...
 ENTRY_BYTES = 10  # ... each with this much a node
+MAX_LOG = 1_000_000  # changes; past this the tables begin anew
 MAX_ANSWERS = 200_000  # searches remembered; about 1 KB each
 
 _CODES = list(Code)
@@ -72,7 +73,7 @@ class NodeIndex:
 
     def update(self, *nodes: NodeState) -> None:
         """Take new values of nodes in; new names are added."""
-        if all(self.rows.fits(node) for node in nodes):
+        if all(self.rows.fits(node) for node in nodes) and len(self._log) < MAX_LOG:
             self._log.extend(self.rows.put(node) for node in nodes)
         else:
             self._start_over({**self.nodes, **{node.name: node for node in nodes}}.values())
@@ -131,7 +132,9 @@ class NodeIndex:
         room, refusal = self.rows.rooms[i], table.verdicts.refuses(self.rows.nodes[i], request)
         if refusal is not None:
             return refusal.code
-        return Code.NO_TOPOLOGY if room is None else code_of(room, ask)
+        if room is None:
+            return Code.STALE_TOPOLOGY if self.rows.nodes[i].stale else Code.NO_TOPOLOGY
+        return code_of(room, ask)
 
     def _start_over(self, nodes: Iterable[NodeState]) -> None:
         self.rows = Rows(tuple(nodes))

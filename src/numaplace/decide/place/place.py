@@ -52,6 +52,9 @@ def place_on(node: NodeState, request: PodRequest, settings: Settings = Settings
     """
     if node.topology is None:
         return Refusal(Code.NO_TOPOLOGY, f"node {node.name} has not reported its topology", node.name)
+    if node.stale:
+        sentence = f"node {node.name} has a topology, but its agent has been silent for too long"
+        return Refusal(Code.STALE_TOPOLOGY, sentence, node.name)
     room, ask = room_of(node), ask_of(request)
     choice = choose(room, ask)
     if choice is None:

@@ -48,7 +48,7 @@ class Rows:
         i = self.position[node.name]
         self.nodes[i] = node
         self.repels[i] = any(holder.request.rules.anti_affinity for holder in node.holders.values())
-        if node.layout is None:
+        if node.layout is None or node.stale:
             self.rooms[i], self.layout[i] = None, -1
             return i
         room = room_of(node)

@@ -7,6 +7,7 @@ from numaplace.decide.track.events import (
     Event,
     NodeGone,
     NodeSeen,
+    NodeSilent,
     PodBound,
     PodEnded,
     PodGranted,
@@ -16,12 +17,14 @@ from numaplace.decide.track.events import (
     TimePassed,
 )
 from numaplace.decide.track.reduce import reduce
+from numaplace.decide.track.steady import steadied
 from numaplace.decide.track.violations import violations
 
 __all__ = [
     "Event",
     "NodeGone",
     "NodeSeen",
+    "NodeSilent",
     "PodBound",
     "PodEnded",
     "PodGranted",
@@ -30,5 +33,6 @@ __all__ = [
     "ReportArrived",
     "TimePassed",
     "reduce",
+    "steadied",
     "violations",
 ]

@@ -39,6 +39,13 @@ class ReportArrived:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeSilent:
+    """A node's agent has not been heard of for too long; its next report ends that."""
+
+    node: NodeName
+
+
+@dataclass(frozen=True, slots=True)
 class PodHeld:
     """A place was promised to a Pod that is not bound yet."""
 
@@ -90,4 +97,15 @@ class TimePassed:
     grace_s: float
 
 
-Event = NodeSeen | NodeGone | ReportArrived | PodHeld | PodGranted | PodBound | PodEnded | PodReleased | TimePassed
+Event = (
+    NodeSeen
+    | NodeGone
+    | ReportArrived
+    | NodeSilent
+    | PodHeld
+    | PodGranted
+    | PodBound
+    | PodEnded
+    | PodReleased
+    | TimePassed
+)

@@ -12,6 +12,7 @@ from numaplace.decide.track.events import (
     Event,
     NodeGone,
     NodeSeen,
+    NodeSilent,
     PodBound,
     PodEnded,
     PodGranted,
@@ -33,7 +34,9 @@ def reduce(state: ClusterState, event: Event) -> ClusterState | Refusal:
         case NodeSeen(node, rules):
             known = state.nodes.get(node) or NodeState(node)
             seen = node_state(node, rules, known.topology, known.reserved)
-            return state.with_node(replace(seen, holders=known.holders))
+            return state.with_node(replace(seen, in_use=known.in_use, stale=known.stale, holders=known.holders))
+        case NodeSilent(node):
+            return state.with_node(replace(state.nodes[node], stale=True)) if node in state.nodes else state
         case ReportArrived():
             return state.with_node(_reported(state.nodes.get(event.node) or NodeState(event.node), event))
         case PodHeld(request, allocation, at_s):
@@ -54,7 +57,9 @@ def _taking(state: ClusterState, name: NodeName, holder: Holder) -> ClusterState
     node = state.nodes.get(name)
     if node is None or _is_past(node.holders.get(holder.request.uid), holder):
         return state
-    return clash(node, holder) or state.with_node(node.holding(holder))
+    before = node.holders.get(holder.request.uid)
+    named = (before is not None and before.named) or holder.request.uid in (node.in_use or ())
+    return clash(node, holder) or state.with_node(node.holding(replace(holder, named=named)))
 
 
 def _is_past(known: Holder | None, told: Holder) -> bool:
@@ -68,9 +73,11 @@ def _is_past(known: Holder | None, told: Holder) -> bool:
 
 def _reported(node: NodeState, report: ReportArrived) -> NodeState:
     fresh = node_state(node.name, node.rules, report.topology, report.reserved)
-    kept = replace(fresh, holders=node.holders)
+    kept = replace(fresh, in_use=report.in_use, holders=node.holders)
     if report.in_use is None:
         return kept
+    named = {uid: replace(kept.holders[uid], named=True) for uid in report.in_use & kept.holders.keys()}
+    kept = replace(kept, holders=MappingProxyType({**kept.holders, **named}))
     return kept.without(*(uid for uid in _releasing(node) if uid not in report.in_use))
 
 
@@ -79,6 +86,8 @@ def _ended(state: ClusterState, uid: PodUid, name: NodeName, at_s: float) -> Clu
     holder = node.holders.get(uid) if node else None
     if node is None or holder is None or holder.phase is Phase.RELEASING:
         return state
+    if holder.named and node.in_use is not None and uid not in node.in_use:
+        return state.with_node(node.without(uid))  # the agent was faster: its last word is that the Pod is gone
     return state.with_node(node.holding(replace(holder, phase=Phase.RELEASING, since_s=at_s)))
 
 

@@ -34,6 +34,7 @@ COMMANDS: dict[str, Entry] = {
     "capture": Entry("numaplace.tools.cli.capture:capture", "write what describes this machine to an archive"),
     "simulate": Entry("numaplace.tools.cli.simulate:simulate", "place Pods on a cluster that exists on paper"),
     "explain": Entry("numaplace.tools.cli.explain:explain", "say where a Pod would go, and why not elsewhere"),
+    "planner": Entry("numaplace.tools.cli.planner:planner", "give the waiting Pods of a cluster their places"),
 }
 
 

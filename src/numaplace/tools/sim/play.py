@@ -11,12 +11,12 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
+from numaplace.decide.place.shape import shape_of
 from numaplace.model.ids import NodeName, PodUid
 from numaplace.model.refusal import Refusal
 from numaplace.tools.report.outcome import Landing, Outcome, Unplaced
 from numaplace.tools.sim.arrivals import Arrival
 from numaplace.tools.sim.contender import Contender
-from numaplace.tools.sim.shape import shape_of
 
 Progress = Callable[[int], None]
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Hashable
 import numpy as np
 
 from numaplace.decide.place import Placement, place_on
+from numaplace.decide.place.shape import shape_of
 from numaplace.model.cluster import NodeState
 from numaplace.model.ids import NodeName
 from numaplace.model.refusal import Refusal
@@ -18,7 +19,6 @@ from numaplace.tools.sim.amounts import AmountTable, Vector
 from numaplace.tools.sim.exact import Exact
 from numaplace.tools.sim.ledger import Ledger
 from numaplace.tools.sim.scheduler import refusal_of
-from numaplace.tools.sim.shape import shape_of
 
 Order = Callable[[AmountTable, str], Vector]  # a number for each node, the least is tried first
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Hashable, Iterable
 
 from numaplace.decide.place import Placement, judge
+from numaplace.decide.place.shape import shape_of
 from numaplace.decide.rules import check
 from numaplace.model.cluster import NodeState
 from numaplace.model.refusal import Code, Refusal
@@ -10,7 +11,6 @@ from numaplace.model.request import PodRequest
 from numaplace.model.settings import Settings
 from numaplace.tools.report.outcome import Reason
 from numaplace.tools.sim.ledger import Ledger
-from numaplace.tools.sim.shape import shape_of
 
 ASKED_AT_MOST = 4_000  # answers of nodes in one run; a search that failed is the slowest kind of answer
 

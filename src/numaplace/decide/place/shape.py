@@ -5,11 +5,11 @@ Copies of one Deployment share it, so that a refusal is worked out once for all 
 
 from collections.abc import Hashable
 
-from numaplace.decide.place import ask_of
+from numaplace.decide.place.ask import ask_of
 from numaplace.decide.rules import rules_key
 from numaplace.model.request import PodRequest
 
 
-def shape_of(request: PodRequest) -> Hashable:
-    """All that any answer depends on, names apart."""
-    return (ask_of(request), rules_key(request))
+def shape_of(request: PodRequest, *, repelled: bool = True) -> Hashable:
+    """All that any answer depends on, names apart; `repelled` as in `rules_key`."""
+    return (ask_of(request), rules_key(request, repelled=repelled))

@@ -1,0 +1,11 @@
+"""The planner's process: gives gated Pods their place before the scheduler sees them.
+
+A Pod's way: `watches` → `keeper` (books, tells news) → `planner` (decides, holds) →
+`carrier` (hint, gate away with the pin) → `keeper` again, once the Pod is bound.
+`service` wires them; `face` shows; `notices` tells people.
+"""
+
+from numaplace.services.planner.limits import Limits
+from numaplace.services.planner.service import Address, run, serve
+
+__all__ = ["Address", "Limits", "run", "serve"]

@@ -1,0 +1,37 @@
+"""Nodes that are left alone for a while by Pods of one kind, because a plan for one of them failed there.
+
+The scheduler, or the API server, knew a reason that the node rules do not know; without
+a pause the next plan would be the same again.
+"""
+
+from collections.abc import Callable, Hashable
+
+from numaplace.decide.place.shape import shape_of
+from numaplace.model.ids import NodeName
+from numaplace.model.request import PodRequest
+
+
+class Aside:
+    """Until when which node is not for whom."""
+
+    def __init__(self, clock: Callable[[], float], pause_s: float) -> None:
+        self._clock, self._pause_s = clock, pause_s
+        self._until: dict[tuple[Hashable, NodeName], float] = {}
+
+    def put(self, request: PodRequest, node: NodeName) -> None:
+        """A plan for this Pod failed on this node."""
+        self._until[shape_of(request, repelled=False), node] = self._clock() + self._pause_s
+
+    def closed_to(self, request: PodRequest) -> tuple[NodeName, ...]:
+        """The nodes that Pods like this one leave alone now."""
+        if not self._until:
+            return ()
+        shape = shape_of(request, repelled=False)
+        return tuple(node for (kind, node), until_s in self._until.items() if kind == shape and until_s > self._clock())
+
+    def expire(self) -> bool:
+        """Whether any pause is over since this was asked last."""
+        over = [key for key, until_s in self._until.items() if until_s <= self._clock()]
+        for key in over:
+            del self._until[key]
+        return bool(over)

@@ -1,0 +1,77 @@
+"""Book: the nodes' states, changed by nothing but events of `decide.track`.
+
+The keeper's own; it adds who stands in which node's book, what the index has not
+been told yet, and where something was given back.
+"""
+
+from numaplace.decide.track import Event, NodeSeen, PodBound, PodEnded, PodGranted, PodHeld, ReportArrived, reduce
+from numaplace.model.cluster import ClusterState, Holder, NodeState, Phase
+from numaplace.model.ids import NodeName, PodUid
+from numaplace.model.refusal import Code, Refusal
+
+
+class Book:
+    """Who holds what, node by node."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[NodeName, NodeState] = {}
+        self.where: dict[PodUid, NodeName] = {}  # the node in whose book a Pod stands
+        self._changed: set[NodeName] = set()
+        self._freed: set[NodeName] = set()
+        self._ending: set[NodeName] = set()  # nodes with Pods that ended and may still use their devices
+
+    def holder(self, uid: PodUid) -> Holder | None:
+        """What a Pod holds or was promised."""
+        name = self.where.get(uid)
+        return None if name is None else self.nodes[name].holders.get(uid)
+
+    def take_changed(self) -> set[NodeName]:
+        """The nodes that changed, came or went since this was asked last."""
+        changed, self._changed = self._changed, set()
+        return changed
+
+    def take_freed(self) -> set[NodeName]:
+        """The nodes that may have room now that they had not when this was asked last."""
+        freed, self._freed = self._freed, set()
+        return freed
+
+    def ending(self) -> list[NodeName]:
+        """The nodes with Pods that ended and hold their devices still."""
+        self._ending = {name for name in self._ending if _has_ended(self.nodes.get(name))}
+        return sorted(self._ending)
+
+    def take(self, name: NodeName, event: PodHeld | PodGranted | PodBound) -> Refusal | None:
+        """Write a Pod into a node's book; a Refusal if the node is not there, or what it is to have is taken."""
+        if name not in self.nodes:
+            return Refusal(Code.NODE_RULE, f"node {name} is not there", name)
+        refusal = self.apply(name, event)
+        if refusal is None:
+            self.where[event.request.uid] = name
+        return refusal
+
+    def apply(self, name: NodeName, event: Event) -> Refusal | None:
+        """One event on one node; the states of the others are not touched, so how many there are does not matter."""
+        before = self.nodes.get(name)
+        after = reduce(ClusterState({} if before is None else {name: before}), event)
+        if isinstance(after, Refusal):
+            return after
+        node = after.nodes.get(name)
+        if node is before:
+            return None
+        gone = (before.holders.keys() if before else set()) - (node.holders.keys() if node else set())
+        for uid in gone:
+            self.where.pop(uid, None)
+        if node is None:
+            del self.nodes[name]
+        else:
+            self.nodes[name] = node
+        self._changed.add(name)
+        if isinstance(event, PodEnded):
+            self._ending.add(name)
+        if gone or isinstance(event, NodeSeen | ReportArrived):
+            self._freed.add(name)
+        return None
+
+
+def _has_ended(node: NodeState | None) -> bool:
+    return node is not None and any(one.phase is Phase.RELEASING for one in node.holders.values())

@@ -1,0 +1,186 @@
+"""Carrier: makes a plan true in the cluster: hint, gate away with the pin, until the Pod is bound.
+
+Each plan is one task. Every write may fail, happen without an answer, or meet a Pod
+that changed: then the Pod is read again and its state says what is next.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from numaplace.adapters.kube import Backoff, ConflictError, InvalidError, KubeError, NotFoundError
+from numaplace.decide.place import Placement, place_on
+from numaplace.model.allocation import Allocation
+from numaplace.model.ids import NodeName, PodUid
+from numaplace.model.live_pod import LivePod, Stage
+from numaplace.model.refusal import Refusal
+from numaplace.model.request import PodRequest
+from numaplace.services.planner.keeper import Keeper
+from numaplace.services.planner.metrics import Metrics
+from numaplace.services.planner.notices import Notices
+from numaplace.services.planner.writes import Writes
+
+_LOG = logging.getLogger(__name__)
+_DEFINITE = 3  # how often the API server may say that a plan is wrong before it is believed
+
+Write = Callable[[], Awaitable[bool | None]]
+Failed = Callable[[LivePod, PodRequest, NodeName], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """How to wait between attempts; tests bring a sleep that does not."""
+
+    sleep: Callable[[float], Awaitable[None]]
+    draw: Callable[[], float]
+
+
+class Carrier:
+    """Carries plans out; `failed` is told of those that the API server does not accept, `again` when to look anew."""
+
+    def __init__(
+        self, keeper: Keeper, writes: Writes, notices: Notices, metrics: Metrics, group: asyncio.TaskGroup, pause: Pause
+    ) -> None:
+        self._keeper, self._writes, self._notices, self._metrics = keeper, writes, notices, metrics
+        self._group, self._pause = group, pause
+        self._loop = asyncio.get_running_loop()
+        self.outstanding: dict[PodUid, float] = {}  # plans under way, and when they began
+        self._busy: set[PodUid] = set()  # Pods that a task writes to now
+        self.failed: Failed = lambda *_: None
+        self.again: Callable[[], None] = lambda: None
+
+    # --- the usual way
+
+    def carry(self, pod: LivePod, request: PodRequest, allocation: Allocation, *, hinted: bool = False) -> None:
+        """Begin; the plan counts as outstanding until the Pod is bound, gone or given up."""
+        self.outstanding[pod.uid] = self._loop.time()
+        self._busy.add(pod.uid)
+        self._group.create_task(self._carry(pod, request, allocation, hinted))
+
+    async def _carry(self, pod: LivePod, request: PodRequest, allocation: Allocation, hinted: bool) -> None:
+        """Hint and ungate, again and again until both are done or the plan is no good any more."""
+        backoff, wrong = Backoff(), 0
+        told = await self._notices.settle(pod.uid)
+        while self._is_good(pod, allocation):
+            try:
+                if not hinted:
+                    await self._writes.hint(told(pod), allocation)
+                    hinted = True
+                if not self._is_good(pod, allocation):
+                    break
+                await self._writes.ungate(pod, request, allocation)
+                self._busy.discard(pod.uid)
+                return
+            except NotFoundError:
+                self._hand_over(pod, None)
+                return
+            except KubeError as error:
+                wrong = wrong + 1 if isinstance(error, ConflictError | InvalidError) else 0
+                self._fails("plan", pod, error)
+            if wrong >= _DEFINITE:
+                self.failed(pod, request, allocation.node)
+                break
+            backoff = backoff.failed()
+            await self._pause.sleep(backoff.delay_s(self._pause.draw()))
+            try:
+                found = await self._writes.reread(pod, self._keeper.settings)
+            except KubeError as error:
+                self._fails("read", pod, error)
+                continue
+            if found is None or found.stage is not Stage.WAITS:
+                self._hand_over(pod, found)
+                return
+            pod, hinted = found, (found.hint, found.allocation) == (allocation.node, allocation)
+        self._take_back(pod, allocation)
+
+    def _is_good(self, pod: LivePod, allocation: Allocation) -> bool:
+        """Whether the promise still stands, and the node's rules with it: the last look before it is too late."""
+        return self._keeper.promised(pod.uid) == allocation and self._keeper.keeps_rules(pod.uid)
+
+    def _hand_over(self, pod: LivePod, found: LivePod | None) -> None:
+        """The Pod is past its gate, or gone: what it is now counts."""
+        self._busy.discard(pod.uid)
+        if found is None:
+            self._keeper.lose_pod(pod.uid)
+        else:
+            self._keeper.see_pod(found)
+        self.again()
+
+    def _take_back(self, pod: LivePod, allocation: Allocation) -> None:
+        """The plan is void: if the Pod still waits, it waits for another."""
+        if self._keeper.promised(pod.uid) == allocation:
+            self._keeper.release(pod.uid)
+        self._busy.discard(pod.uid)
+        self.outstanding.pop(pod.uid, None)
+        known = self._keeper.pods.get(pod.uid)
+        if known is not None:
+            self._keeper.see_pod(known)
+        self.again()
+
+    def arrived(self, uid: PodUid) -> None:
+        """The Pod is bound."""
+        began_s = self.outstanding.pop(uid, None)
+        if began_s is not None:
+            self._metrics.binding.observe(self._loop.time() - began_s)
+
+    def gone(self, uid: PodUid) -> None:
+        """The Pod ended, or is in other hands; a task that still writes to it ends by itself."""
+        if uid not in self._busy:
+            self.outstanding.pop(uid, None)
+
+    # --- the other ways
+
+    def lift(self, pod: LivePod) -> None:
+        """Let a Pod go that asks nothing of ours."""
+        self._once(pod, lambda: self._writes.lift_gate(pod))
+
+    def mend(self, pod: LivePod, why: Refusal) -> None:
+        """Give a Pod that cannot leave its node something else there, or give it up."""
+        if pod.uid in self._busy:
+            return
+        self._metrics.failures.labels("clash").inc()
+        at = pod.node or pod.destination
+        node = None if at is None else self._keeper.node(at)
+        if node is None or isinstance(pod.asks, Refusal):
+            return
+        answer = place_on(node.without(pod.uid), pod.asks, self._keeper.settings)
+        if not isinstance(answer, Placement):
+            self.give_up(pod, f"{why.sentence}; {answer.sentence}")
+            return
+        book = self._keeper.hold if pod.node is None else self._keeper.grant
+        if book(pod.asks, answer.allocation) is None:
+            self._once(pod, lambda: self._writes.correct(pod, answer.allocation))
+            self._notices.corrected(pod, why)
+
+    def give_up(self, pod: LivePod, why: str) -> None:
+        """Nothing can be done for the Pod: people are told, and one that is owned goes so that another is made."""
+        self.outstanding.pop(pod.uid, None)
+        self._notices.given_up(pod, why)
+        if pod.owned:
+            self._once(pod, lambda: self._writes.evict(pod))
+
+    def _once(self, pod: LivePod, write: Write) -> None:
+        if pod.uid not in self._busy:
+            self._busy.add(pod.uid)
+            self._group.create_task(self._until_done(pod, write))
+
+    async def _until_done(self, pod: LivePod, write: Write) -> None:
+        """One write, repeated until it is done (its answer is not False) or the Pod is gone."""
+        backoff = Backoff()
+        while pod.uid in self._keeper.pods:
+            try:
+                if await write() is not False:
+                    break
+            except (NotFoundError, ConflictError, InvalidError) as error:
+                self._fails("write", pod, error)
+                break
+            except KubeError as error:
+                self._fails("write", pod, error)
+            backoff = backoff.failed()
+            await self._pause.sleep(backoff.delay_s(self._pause.draw()))
+        self._busy.discard(pod.uid)
+
+    def _fails(self, what: str, pod: LivePod, error: KubeError) -> None:
+        self._metrics.failures.labels(what).inc()
+        _LOG.warning("a write to a Pod failed", extra={"pod": pod.full_name, "what": what, "error": str(error)})

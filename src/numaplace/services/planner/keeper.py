@@ -1,0 +1,349 @@
+"""Keeper: the sole owner of the ClusterState and of the index over it.
+
+What the watches tell goes in object by object and becomes events of `decide.track`;
+what follows for the planner comes out as news. Everything it knows can be read from
+the API server again: after a restart it does exactly that.
+"""
+
+from collections.abc import Callable
+from types import MappingProxyType
+
+from numaplace.decide.place import NodeIndex
+from numaplace.decide.rules import check
+from numaplace.decide.track import (
+    NodeGone,
+    NodeSeen,
+    NodeSilent,
+    PodBound,
+    PodEnded,
+    PodGranted,
+    PodHeld,
+    PodReleased,
+    ReportArrived,
+    TimePassed,
+    steadied,
+)
+from numaplace.model.allocation import Allocation
+from numaplace.model.cluster import ClusterState, Holder, NodeState, Phase
+from numaplace.model.errors import InputError
+from numaplace.model.ids import NodeName, PodUid
+from numaplace.model.live_pod import LivePod, Stage
+from numaplace.model.refusal import Code, Refusal
+from numaplace.model.request import PodRequest
+from numaplace.model.rules import NodeRules
+from numaplace.model.settings import Settings
+from numaplace.services.planner.book import Book
+from numaplace.services.planner.limits import Limits
+from numaplace.services.planner.news import Arrived, Broken, Freed, Left, News, Resumes, Strayed, Stuck, Waits
+from numaplace.services.planner.reports import Reports
+from numaplace.wire.nodes import ReportObject
+
+_ORDER = {Stage.BOUND: 0, Stage.ENDED: 1, Stage.RELEASED: 2, Stage.WAITS: 3, Stage.FOREIGN: 4}
+
+
+class Keeper:
+    """The book of the cluster. Until `open`, it only collects what there is."""
+
+    def __init__(
+        self, settings: Settings, limits: Limits, clock: Callable[[], float], wall: Callable[[], float]
+    ) -> None:
+        self.settings, self._limits, self._clock = settings, limits, clock
+        self.is_open = self._restoring = False
+        self.index = NodeIndex(ClusterState(), settings)
+        self.pods: dict[PodUid, LivePod] = {}
+        self._rules: dict[NodeName, NodeRules] = {}
+        self._reports = Reports(clock, wall, limits.silent_s)
+        self._book = Book()
+        self._stuck_since: dict[PodUid, float] = {}
+        self._news: list[News] = []
+
+    # --- what others may ask
+
+    @property
+    def state(self) -> ClusterState:
+        """The cluster as of now."""
+        return ClusterState(MappingProxyType(dict(self._book.nodes)))
+
+    def node(self, name: NodeName) -> NodeState | None:
+        """One node as of now."""
+        return self._book.nodes.get(name)
+
+    def holder(self, uid: PodUid) -> Holder | None:
+        """What a Pod holds or was promised, on whatever node."""
+        return self._book.holder(uid)
+
+    def promised(self, uid: PodUid) -> Allocation | None:
+        """What a Pod that is not bound yet was promised."""
+        holder = self.holder(uid)
+        return holder.allocation if holder is not None and holder.phase is Phase.HELD else None
+
+    def keeps_rules(self, uid: PodUid) -> bool:
+        """Whether the node that was promised to a Pod may still take it."""
+        holder, name = self.holder(uid), self._book.where.get(uid)
+        return holder is not None and name is not None and self._takes(self._book.nodes[name], holder.request)
+
+    def news(self) -> list[News]:
+        """What happened since this was asked last."""
+        news, self._news = self._news, []
+        freed = self._book.take_freed()
+        return [*news, Freed(frozenset(freed))] if freed else news
+
+    def refresh(self) -> NodeIndex:
+        """The index, brought up to date."""
+        changed, nodes = self._book.take_changed(), self._book.nodes
+        self.index.update(*(nodes[name] for name in changed if name in nodes))
+        for name in changed - nodes.keys():
+            if name in self.index.rows.position:
+                self.index.remove(name)
+        return self.index
+
+    # --- what the watches tell
+
+    def open(self) -> None:
+        """Everything was listed once: book nodes, then reports, then Pods; those that are bound first."""
+        self.is_open = self._restoring = True
+        for name in self._rules:
+            self._appears(name)
+        for pod in sorted(self.pods.values(), key=_rebuilding_order):
+            self._place(pod)
+        self._restoring = False
+        self._book.take_changed()
+        self.index = NodeIndex(self.state, self.settings)
+
+    def see_node(self, rules: NodeRules) -> None:
+        """A node is there, and shows these rules."""
+        before = self._rules.get(rules.name)
+        rules = steadied(rules, before, self.settings)
+        if rules == before:
+            return
+        self._rules[rules.name] = rules
+        if not self.is_open:
+            return
+        if before is None:
+            self._appears(rules.name)
+            self._place_all_of(rules.name)
+        else:
+            self._book.apply(rules.name, NodeSeen(rules.name, rules))
+
+    def lose_node(self, name: NodeName) -> None:
+        """A node was deleted: what was promised on it to gated Pods is planned again."""
+        self._rules.pop(name, None)
+        if not self.is_open or name not in self._book.nodes:
+            return
+        self._empty(name)
+
+    def see_report(self, name: NodeName, report: ReportObject) -> None:
+        """An agent reported; InputError when it cannot be read, and the node then has no topology."""
+        try:
+            fresh = self._reports.take(name, report)
+        except InputError:
+            self.lose_report(name)
+            raise
+        node = self._book.nodes.get(name)
+        if node is None or not (fresh or node.stale):
+            return
+        if name in self._reports.known:
+            self._apply_report(name)
+        elif node.topology is not None:
+            self.lose_report(name)
+
+    def lose_report(self, name: NodeName) -> None:
+        """A report is gone: nothing is known of the node's machine."""
+        self._reports.forget(name)
+        if name in self._book.nodes:
+            self._empty(name)
+
+    def see_pod(self, pod: LivePod) -> None:
+        """A Pod is there, new or changed."""
+        self.pods[pod.uid] = pod
+        if self.is_open:
+            self._place(pod)
+
+    def lose_pod(self, uid: PodUid) -> None:
+        """A Pod is there no more."""
+        pod = self.pods.pop(uid, None)
+        if pod is not None and self.is_open:
+            self._end(pod)
+
+    def pass_time(self) -> None:
+        """Look at what only time changes: ended Pods, silent agents, plans that the scheduler refuses."""
+        now_s = self._clock()
+        for name in self._book.ending():
+            self._book.apply(name, TimePassed(now_s, self.settings.release_grace_s))
+        for name in self._reports.silent():
+            if name in self._book.nodes and not self._book.nodes[name].stale:
+                self._book.apply(name, NodeSilent(name))
+        for uid, since_s in list(self._stuck_since.items()):
+            pod = self.pods.get(uid)
+            if pod is not None and pod.destination is not None and now_s - since_s >= self._limits.stuck_s:
+                self._stuck_since[uid] = float("inf")  # told once
+                self._news.append(Stuck(pod, pod.destination))
+
+    # --- what the planner decides
+
+    def hold(self, request: PodRequest, allocation: Allocation) -> Refusal | None:
+        """Promise a place to a Pod that is not bound; a Refusal if it is taken."""
+        return self._book.take(allocation.node, PodHeld(request, allocation, self._clock()))
+
+    def grant(self, request: PodRequest, allocation: Allocation) -> Refusal | None:
+        """Give a bound Pod another allocation on its node; a Refusal if it is taken."""
+        return self._book.take(allocation.node, PodGranted(request, allocation, self._clock()))
+
+    def release(self, uid: PodUid) -> None:
+        """Take back what was promised to a Pod."""
+        name = self._book.where.get(uid)
+        if name is not None:
+            self._book.apply(name, PodReleased(uid, name))
+
+    # --- Pods, by their stage
+
+    def _place(self, pod: LivePod) -> None:
+        self._note_stuck(pod)
+        match pod.stage:
+            case Stage.WAITS:
+                self._wait(pod)
+                return
+            case Stage.RELEASED:
+                self._follow(pod)
+            case Stage.BOUND:
+                self._bind(pod)
+            case Stage.ENDED:
+                self._end(pod)
+            case Stage.FOREIGN:
+                self.release(pod.uid)
+        self._news.append(Left(pod.uid, pod.stage))
+
+    def _wait(self, pod: LivePod) -> None:
+        """Gated: what we have promised counts, not what the object says, which may be older."""
+        holder = self.holder(pod.uid)
+        if holder is not None and holder.request == pod.asks:
+            return
+        self.release(pod.uid)  # it asks something else now
+        restored = self._restored(pod) if self._restoring else None
+        self._news.append(Waits(pod) if restored is None else Resumes(pod, restored))
+
+    def _restored(self, pod: LivePod) -> Allocation | None:
+        """The promise of the planner before us, held again, if the Pod tells of one and it is still good."""
+        allocation = pod.allocation
+        if allocation is None or allocation.node != pod.hint or isinstance(pod.asks, Refusal):
+            return None
+        node = self._book.nodes.get(allocation.node)
+        if node is None or not self._takes(node, pod.asks) or self.hold(pod.asks, allocation) is not None:
+            return None
+        return allocation
+
+    def _follow(self, pod: LivePod) -> None:
+        """Without gates, on its way: it goes to its destination, whatever we thought."""
+        to, allocation = pod.destination, pod.allocation
+        if to is None or allocation is None:
+            return
+        holder = self.holder(pod.uid)
+        request = pod.asks if holder is None else holder.request
+        if isinstance(request, Refusal) or to not in self._book.nodes:
+            self.release(pod.uid)
+            return
+        if holder is not None and holder.allocation == allocation and self._book.where[pod.uid] == to:
+            return
+        if self._book.where.get(pod.uid) != to:
+            self.release(pod.uid)
+        refusal = self.hold(request, allocation) if allocation.node == to else _elsewhere(pod, to)
+        if refusal is not None:
+            self._news.append(Broken(pod, refusal))
+
+    def _bind(self, pod: LivePod) -> None:
+        """On its node: the promise becomes a grant; a Pod without one floats."""
+        name, holder = pod.node, self.holder(pod.uid)
+        if name is None or name not in self._book.nodes:
+            self.release(pod.uid)
+            return
+        there = holder is not None and self._book.where[pod.uid] == name
+        if holder is not None and there and holder.phase is not Phase.HELD:
+            if holder.allocation is None and holder.phase is Phase.GRANTED and holder.request != pod.asks:
+                self._float(name, pod)
+            return
+        if holder is not None and not there:
+            self.release(pod.uid)
+        request = holder.request if holder is not None else pod.asks
+        planned = pod.allocation or (holder.allocation if holder is not None else None)
+        if planned is None or isinstance(request, Refusal):
+            self._float(name, pod)
+        elif planned.node != name:
+            self._float(name, pod)
+            self._news.append(Strayed(pod))
+        elif (refusal := self.grant(request, planned)) is not None:
+            self._float(name, pod)
+            self._news.append(Broken(pod, refusal))
+        self._news.append(Arrived(pod))
+
+    def _float(self, name: NodeName, pod: LivePod) -> None:
+        if isinstance(pod.asks, PodRequest):
+            self._book.take(name, PodBound(pod.asks, name, self._clock()))
+
+    def _end(self, pod: LivePod) -> None:
+        """Ended or gone: what it was promised is free at once, what it used when its node says so."""
+        if self._restoring and isinstance(pod.asks, PodRequest) and pod.allocation is not None and self._lists(pod):
+            self.grant(pod.asks, pod.allocation)  # where another has it by now, it was given back
+        holder, name = self.holder(pod.uid), self._book.where.get(pod.uid)
+        if holder is not None and name is not None:
+            uses = holder.phase is not Phase.HELD and (holder.allocation is not None or holder.request.is_planned)
+            event = PodEnded(pod.uid, name, self._clock()) if uses else PodReleased(pod.uid, name)
+            self._book.apply(name, event)
+        self._stuck_since.pop(pod.uid, None)
+        self._news.append(Left(pod.uid, Stage.ENDED))
+
+    def _lists(self, pod: LivePod) -> bool:
+        """Whether a Pod that we only know as ended may still use what it was given."""
+        node = None if pod.node is None else self._book.nodes.get(pod.node)
+        if node is None or pod.allocation is None or pod.allocation.node != node.name:
+            return False
+        return node.in_use is None or pod.uid in node.in_use
+
+    def _note_stuck(self, pod: LivePod) -> None:
+        if pod.stage is Stage.RELEASED and pod.unschedulable:
+            self._stuck_since.setdefault(pod.uid, self._clock())
+        else:
+            self._stuck_since.pop(pod.uid, None)
+
+    # --- nodes
+
+    def _appears(self, name: NodeName) -> None:
+        self._book.apply(name, NodeSeen(name, self._rules[name]))
+        if name in self._reports.known:
+            self._apply_report(name)
+
+    def _empty(self, name: NodeName) -> None:
+        """Forget a node's book and book anew what there is; gated Pods that were promised a place there wait again."""
+        promised = [uid for uid in self._book.nodes[name].holders if self.promised(uid) is not None]
+        self._book.apply(name, NodeGone(name))
+        if name in self._rules:
+            self._appears(name)
+            self._place_all_of(name)
+        for uid in promised:
+            if uid in self.pods and self.holder(uid) is None:
+                self._place(self.pods[uid])
+
+    def _apply_report(self, name: NodeName) -> None:
+        report = self._reports.known[name]
+        self._book.apply(name, ReportArrived(name, report.topology, report.reserved, report.in_use))
+        if self._reports.is_silent(name):
+            self._book.apply(name, NodeSilent(name))
+
+    def _place_all_of(self, name: NodeName) -> None:
+        """Book the Pods of a node that is new to us, or known anew."""
+        ours = [pod for pod in self.pods.values() if name in (pod.node, pod.destination)]
+        for pod in sorted(ours, key=_rebuilding_order):
+            self._place(pod)
+
+    def _takes(self, node: NodeState, request: PodRequest) -> bool:
+        known = node.topology is not None and not node.stale
+        return known and check(request, node.rules, node.requests, self.settings) is None
+
+
+def _rebuilding_order(pod: LivePod) -> tuple[int, float, str, str]:
+    """Who was there first keeps what he has: bound Pods before promised ones, the older before the younger."""
+    created_s = pod.asks.created_s if isinstance(pod.asks, PodRequest) else 0.0
+    return (_ORDER[pod.stage], created_s, pod.namespace, pod.name)
+
+
+def _elsewhere(pod: LivePod, to: NodeName) -> Refusal:
+    return Refusal(Code.NODE_RULE, f"Pod {pod.full_name} is kept to node {to}, but its allocation is not of it", to)

@@ -1,0 +1,16 @@
+"""Limits: times and numbers that an operator may set for the planner's process."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The defaults in one place; times in seconds."""
+
+    outstanding: int = 64  # Pods with a hint that are not bound yet; many hints slow the scheduler down
+    silent_s: float = 900.0  # an agent that says when it was last alive is stale after this
+    stuck_s: float = 30.0  # how long the scheduler may refuse a planned node before the plan is given up
+    aside_s: float = 60.0  # how long a node is left alone, for Pods of one kind, after a plan failed there
+    repeat_s: float = 3600.0  # events about Pods that wait expire, so they are said again
+    tick_s: float = 1.0  # how often the passing of time is looked at
+    writes: int = 16  # conditions and events written at one time

@@ -1,0 +1,71 @@
+"""What the keeper tells the planner after it has booked a change: the only way from one to the other."""
+
+from dataclasses import dataclass
+
+from numaplace.model.allocation import Allocation
+from numaplace.model.ids import NodeName, PodUid
+from numaplace.model.live_pod import LivePod, Stage
+from numaplace.model.refusal import Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """The Pod's last gate is ours and nothing is promised to it: it needs a plan."""
+
+    pod: LivePod
+
+
+@dataclass(frozen=True, slots=True)
+class Resumes:
+    """A promise was read back from a gated Pod and is good: it only has to be carried out."""
+
+    pod: LivePod
+    allocation: Allocation
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """The Pod cannot leave its node any more, and what it was promised there is not to be had."""
+
+    pod: LivePod
+    why: Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Strayed:
+    """The Pod is bound to another node than the planned one, and floats there."""
+
+    pod: LivePod
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """The Pod is bound."""
+
+    pod: LivePod
+
+
+@dataclass(frozen=True, slots=True)
+class Stuck:
+    """The scheduler has refused the planned node for too long."""
+
+    pod: LivePod
+    node: NodeName
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """The Pod waits no more: it has reached another stage."""
+
+    uid: PodUid
+    stage: Stage
+
+
+@dataclass(frozen=True, slots=True)
+class Freed:
+    """Something was given back on these nodes, or they changed themselves."""
+
+    nodes: frozenset[NodeName]
+
+
+News = Waits | Resumes | Broken | Strayed | Arrived | Stuck | Left | Freed

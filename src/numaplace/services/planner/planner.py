@@ -1,0 +1,172 @@
+"""Planner: the way of one Pod, from "it waits" to "it is bound", read from top to bottom.
+
+It hears the keeper's news, plans whoever is due, and hands each plan to `Carrier`.
+Nothing happens while nothing changes.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection
+from dataclasses import replace
+
+from numaplace.decide.place import HoldBack, NodeIndex, Placement
+from numaplace.model.errors import BrokenPromiseError
+from numaplace.model.ids import NodeName
+from numaplace.model.live_pod import LivePod, Stage, unpinned
+from numaplace.model.refusal import Code, Refusal
+from numaplace.model.request import PodRequest
+from numaplace.services.planner.aside import Aside
+from numaplace.services.planner.carrier import Carrier
+from numaplace.services.planner.keeper import Keeper
+from numaplace.services.planner.limits import Limits
+from numaplace.services.planner.metrics import Metrics
+from numaplace.services.planner.news import Arrived, Broken, Freed, Left, News, Resumes, Strayed, Stuck, Waits
+from numaplace.services.planner.notices import Notices
+from numaplace.services.planner.waiting import Waiting
+
+
+class Planner:
+    """Decides who goes where; one task, woken by whatever changes."""
+
+    def __init__(
+        self,
+        keeper: Keeper,
+        carrier: Carrier,
+        notices: Notices,
+        metrics: Metrics,
+        limits: Limits,
+        clock: Callable[[], float],
+    ) -> None:
+        self._keeper, self._carrier, self._notices, self._metrics = keeper, carrier, notices, metrics
+        self._limits = limits
+        self.waiting = Waiting()
+        self._aside = Aside(clock, limits.aside_s)
+        self._hold_back: HoldBack | None = None
+        self._woken = asyncio.Event()
+
+    def wake(self) -> None:
+        """Something changed: look again soon."""
+        self._woken.set()
+
+    def pass_time(self) -> None:
+        """Look at what only time changes."""
+        self._keeper.pass_time()
+        self._notices.repeat()
+        if self._aside.expire():
+            self.waiting.wake()
+        self.wake()
+
+    async def run(self) -> None:
+        """Plan for ever, one Pod at a time, with a breath for everyone else in between."""
+        while True:
+            await self._woken.wait()
+            self._woken.clear()
+            while self._step():
+                await asyncio.sleep(0)
+            self._metrics.waiting.set(len(self.waiting))
+            self._metrics.outstanding.set(len(self._carrier.outstanding))
+
+    def _step(self) -> bool:
+        """Hear the news, then plan the first who is due; False when there is nothing to do now."""
+        for news in self._keeper.news():
+            self._hear(news)
+        index = self._keeper.refresh()
+        if len(self._carrier.outstanding) >= self._limits.outstanding:
+            return False
+        self.waiting.mind_labels(bool(index.rows.repels.any()))
+        request = self.waiting.next()
+        if request is None:
+            return False
+        with self._metrics.planning.time():
+            self._plan(index, request)
+        return True
+
+    def _plan(self, index: NodeIndex, request: PodRequest) -> None:
+        """The best node there is, held at once; or the answer for all who ask alike."""
+        closed = self._closed_to(index, request)
+        placement = index.best(request, closed)
+        if placement is not None:
+            self._metrics.plans.labels("placed").inc()
+            self._hold(request, placement)
+            return
+        self._metrics.plans.labels("refused").inc()
+        self._holding_back(index).refused(request)
+        refusal = self._reworded(index.why_not(request, closed), request)
+        for one in self.waiting.refused(request, refusal):
+            self._notices.refused(self._keeper.pods[one.uid], refusal)
+
+    def _hold(self, request: PodRequest, placement: Placement) -> None:
+        """From here on the place is the Pod's; the carrier makes it so in the cluster."""
+        self._no_longer_waits(request)
+        refusal = self._keeper.hold(request, placement.allocation)
+        if refusal is not None:
+            raise BrokenPromiseError(f"a place was planned for Pod {request.full_name}, but {refusal.sentence}")
+        self._carrier.carry(self._keeper.pods[request.uid], request, placement.allocation)
+
+    def _hear(self, news: News) -> None:
+        match news:
+            case Waits(pod):
+                self._waits(pod)
+            case Resumes(pod, allocation) if isinstance(pod.asks, PodRequest):
+                self._no_longer_waits(pod.asks)
+                self._carrier.carry(pod, pod.asks, allocation, hinted=True)
+            case Broken(pod, why):
+                self._carrier.mend(pod, why)
+            case Strayed(pod):
+                self._notices.strayed(pod)
+            case Arrived(pod):
+                self._carrier.arrived(pod.uid)
+                self._notices.placed(pod)
+            case Stuck(pod, node):
+                self._stuck(pod, node)
+            case Left(uid, stage):
+                self.waiting.remove(uid)
+                self._notices.forget(uid)
+                if stage in (Stage.ENDED, Stage.FOREIGN):
+                    self._carrier.gone(uid)
+            case Freed():
+                self.waiting.wake()
+
+    def _waits(self, pod: LivePod) -> None:
+        if pod.uid in self._carrier.outstanding:
+            return  # its plan is being carried out or given up; the carrier says when it waits again
+        self.waiting.remove(pod.uid)
+        if isinstance(pod.asks, Refusal):
+            self._notices.refused(pod, pod.asks)
+        elif not pod.asks.is_planned:
+            self._carrier.lift(pod)
+        elif (refusal := self.waiting.add(pod.asks)) is not None:
+            self._notices.refused(pod, refusal)
+
+    def _stuck(self, pod: LivePod, node: NodeName) -> None:
+        """The scheduler says no to the only node the Pod can have: leave that node alone, and the Pod must go."""
+        self._metrics.failures.labels("stuck").inc()
+        if isinstance(pod.asks, PodRequest):
+            self._aside.put(unpinned(pod.asks, node), node)
+        why = f"the scheduler does not take node {node}, which was planned and cannot be changed any more"
+        self._carrier.give_up(pod, why)
+
+    def plan_failed(self, pod: LivePod, request: PodRequest, node: NodeName) -> None:
+        """The API server does not accept the plan: another node, and this one not for a while."""
+        self._aside.put(request, node)
+        self.wake()
+
+    def _no_longer_waits(self, request: PodRequest) -> None:
+        self.waiting.remove(request.uid)
+        if self._hold_back is not None:
+            self._hold_back.waits_no_more(request.uid)
+
+    def _holding_back(self, index: NodeIndex) -> HoldBack:
+        if self._hold_back is None:
+            self._hold_back = HoldBack(index)
+        return self._hold_back
+
+    def _closed_to(self, index: NodeIndex, request: PodRequest) -> Collection[NodeName]:
+        closed = {*self._aside.closed_to(request), *self._holding_back(index).closed_to(request)}
+        return closed & index.rows.position.keys()
+
+    def _reworded(self, refusal: Refusal, request: PodRequest) -> Refusal:
+        """A node that is set aside is not held back for anybody."""
+        if refusal.code is not Code.HELD_BACK or refusal.node not in self._aside.closed_to(request):
+            return refusal
+        sentence = f"node {refusal.node} would do, but a plan for a Pod like this failed there; it is tried again soon"
+        return replace(refusal, sentence=sentence)

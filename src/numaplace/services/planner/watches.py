@@ -1,0 +1,99 @@
+"""The planner's three watches: Nodes, reports and Pods, from bytes to the keeper.
+
+Each is one task. The keeper opens when all three lists were told; what cannot be read
+is logged and counted, and never stops the others.
+"""
+
+import logging
+from collections.abc import Callable
+
+from numaplace.adapters.kube import Broken, Follower, Gone, Kube, Resource, Seen, Synced, Trouble
+from numaplace.adapters.kube.resources import NODES, PODS, REPORTS
+from numaplace.model.errors import InputError
+from numaplace.model.ids import NodeName, PodUid
+from numaplace.services.planner.keeper import Keeper
+from numaplace.services.planner.metrics import Metrics
+from numaplace.wire.live_pod import live_pod_of
+from numaplace.wire.nodes import NodeObject, ReportObject, node_of
+from numaplace.wire.pod_object import PodObject
+
+_LOG = logging.getLogger(__name__)
+
+
+class Watches:
+    """Tells the keeper what the API server tells; `changed` is called after each batch."""
+
+    def __init__(self, kube: Kube, keeper: Keeper, metrics: Metrics, changed: Callable[[], None]) -> None:
+        self._kube, self._keeper, self._metrics, self._changed = kube, keeper, metrics, changed
+        self._missing = {NODES.plural, REPORTS.plural, PODS.plural}
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The resources whose list was not told yet."""
+        return tuple(sorted(self._missing))
+
+    async def nodes(self) -> None:
+        """Follow the Nodes, for ever."""
+        async for steps in Follower(self._kube, NODES, NodeObject).steps():
+            for step in steps:
+                match step:
+                    case Seen(key, node):
+                        try:
+                            self._keeper.see_node(node_of(node, f"Node {key.name}"))
+                        except InputError as error:
+                            self._unread(NODES, error)
+                            self._keeper.lose_node(NodeName(key.name))
+                    case Gone(key) | Broken(key):
+                        self._keeper.lose_node(NodeName(key.name))
+                self._note(NODES, step)
+            self._heard()
+
+    async def reports(self) -> None:
+        """Follow the reports, for ever."""
+        async for steps in Follower(self._kube, REPORTS, ReportObject).steps():
+            for step in steps:
+                match step:
+                    case Seen(key, report):
+                        try:
+                            self._keeper.see_report(NodeName(key.name), report)
+                        except InputError as error:
+                            self._unread(REPORTS, error)
+                    case Gone(key) | Broken(key):
+                        self._keeper.lose_report(NodeName(key.name))
+                self._note(REPORTS, step)
+            self._heard()
+
+    async def pods(self) -> None:
+        """Follow the Pods, for ever; one that cannot be read any more keeps what it was booked for."""
+        async for steps in Follower(self._kube, PODS, PodObject).steps():
+            for step in steps:
+                match step:
+                    case Seen(_, pod):
+                        self._keeper.see_pod(live_pod_of(pod, self._keeper.settings))
+                    case Gone(_, uid):
+                        self._keeper.lose_pod(PodUid(uid))
+                self._note(PODS, step)
+            self._heard()
+
+    def _note(self, resource: Resource, step: object) -> None:
+        match step:
+            case Synced():
+                self._missing.discard(resource.plural)
+                _LOG.info("listed", extra={"resource": resource.plural})
+            case Trouble(error):
+                self._metrics.troubles.labels(resource.plural).inc()
+                _LOG.warning("a watch broke", extra={"resource": resource.plural, "error": str(error)})
+            case Broken(key, problem):
+                self._metrics.troubles.labels(resource.plural).inc()
+                _LOG.warning("an object is not of its kind", extra={"object": "/".join(key), "error": problem})
+
+    def _unread(self, resource: Resource, error: InputError) -> None:
+        self._metrics.troubles.labels(resource.plural).inc()
+        _LOG.warning("an object cannot be read", extra={"resource": resource.plural, "error": str(error)})
+
+    def _heard(self) -> None:
+        if not self._missing and not self._keeper.is_open:
+            self._keeper.open()
+            _LOG.info("ready", extra={"nodes": len(self._keeper.state.nodes), "pods": len(self._keeper.pods)})
+        if self._keeper.is_open:
+            self._changed()

@@ -1,0 +1,90 @@
+"""`numaplace planner`: the planner of a cluster, for as long as the process lives."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from numaplace.model.errors import InputError
+from numaplace.model.settings import Settings
+from numaplace.tools.cli.settings import settings_options
+
+try:
+    from numaplace.adapters.kube import default_paths, in_cluster, is_in_cluster, load_kubeconfig
+    from numaplace.services.planner import Address, Limits, serve
+    from numaplace.services.planner.logs import log_to_stderr
+except ModuleNotFoundError as error:
+    raise InputError(
+        "numaplace planner", found=f"no package {error.name}", wanted="pip install numaplace[planner]"
+    ) from None
+
+_DEFAULTS = Limits()
+
+
+def _seconds(name: str, default_s: float, text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    return click.option(
+        name, type=click.FloatRange(0.1, 1e6), default=default_s, show_default=True, metavar="SECONDS", help=text
+    )
+
+
+@click.command()
+@click.option("--kubeconfig", type=click.Path(path_type=Path), help="Kubeconfig to use instead of the service account.")
+@click.option("--context", default="", help="Context of the kubeconfig  [default: its current one]")
+@click.option(
+    "--listen", default="127.0.0.1:8480", show_default=True, metavar="HOST:PORT", help="Where pages are shown."
+)
+@click.option(
+    "--outstanding",
+    type=click.IntRange(1, 10_000),
+    default=_DEFAULTS.outstanding,
+    show_default=True,
+    help="Plans that may be on their way to the scheduler at one time.",
+)
+@_seconds("--silent", _DEFAULTS.silent_s, "Silence after which an agent's report is stale.")
+@_seconds("--stuck", _DEFAULTS.stuck_s, "How long the scheduler may refuse a planned node.")
+@_seconds("--aside", _DEFAULTS.aside_s, "How long a node is left alone after a plan failed there.")
+@click.option(
+    "--release-grace",
+    type=click.FloatRange(0.0, 1e6),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long an ended Pod's devices stay taken without word from the agent.",
+)
+@click.option("--verbose", is_flag=True, help="Log more.")
+@settings_options
+def planner(
+    kubeconfig: Path | None,
+    context: str,
+    listen: str,
+    outstanding: int,
+    silent: float,
+    stuck: float,
+    aside: float,
+    release_grace: float,
+    verbose: bool,
+    settings: Settings,
+) -> None:
+    """Give the Pods that wait at the gate numaplace.dev/plan their places, until told to end.
+
+    Inside a cluster the service account of the Pod is used, elsewhere a kubeconfig.
+    """
+    access = in_cluster() if kubeconfig is None and is_in_cluster() else load_kubeconfig(_files(kubeconfig), context)
+    settings = replace(settings, release_grace_s=release_grace)
+    limits = replace(_DEFAULTS, outstanding=outstanding, silent_s=silent, stuck_s=stuck, aside_s=aside)
+    address = _address(listen)
+    log_to_stderr(verbose=verbose)
+    asyncio.run(serve(access, settings, limits, address))
+
+
+def _files(kubeconfig: Path | None) -> tuple[Path, ...]:
+    return default_paths() if kubeconfig is None else (kubeconfig,)
+
+
+def _address(text: str) -> Address:
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65535:
+        raise InputError("--listen", found=repr(text[:60]), wanted="HOST:PORT")
+    return Address(host.strip("[]"), int(port))

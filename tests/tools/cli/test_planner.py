@@ -1,0 +1,53 @@
+"""`numaplace planner`: what is wrong with its options is said before anything is asked of a cluster."""
+
+import json
+import logging
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from numaplace.model.errors import InputError
+from numaplace.services.planner.logs import JsonLines
+from numaplace.tools.cli.planner import planner
+
+KUBECONFIG = {
+    "current-context": "c",
+    "clusters": [{"name": "k", "cluster": {"server": "https://127.0.0.1:1"}}],
+    "users": [{"name": "u", "user": {"token": "t"}}],
+    "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+}
+
+
+def complaint(*options: str) -> str:
+    result = CliRunner().invoke(planner, options)
+    assert isinstance(result.exception, InputError), result.output
+    return str(result.exception)
+
+
+def test_a_kubeconfig_that_is_not_there_is_named(tmp_path: Path) -> None:
+    assert complaint("--kubeconfig", str(tmp_path / "none")).startswith(f"{tmp_path / 'none'}: found no file")
+
+
+@pytest.mark.parametrize("address", ["8480", "localhost", ":80", "127.0.0.1:http", "127.0.0.1:70000"])
+def test_an_address_needs_a_host_and_a_port(tmp_path: Path, address: str) -> None:
+    config = tmp_path / "config"
+    config.write_text(json.dumps(KUBECONFIG))
+    assert complaint("--kubeconfig", str(config), "--listen", address) == (
+        f"--listen: found {address!r}; expected HOST:PORT"
+    )
+
+
+@pytest.mark.parametrize("option", [("--outstanding", "0"), ("--stuck", "-1"), ("--release-grace", "x")])
+def test_numbers_have_bounds(option: tuple[str, str]) -> None:
+    result = CliRunner().invoke(planner, option)
+    assert result.exit_code == 2
+    assert f"Invalid value for '{option[0]}'" in result.output
+
+
+def test_a_log_line_is_one_json_object() -> None:
+    record = logging.makeLogRecord({"name": "n", "levelname": "INFO", "msg": "two\nlines", "pod": "ns/p"})
+    line = JsonLines().format(record)
+    assert "\n" not in line
+    said = json.loads(line)
+    assert (said["message"], said["level"], said["pod"]) == ("two\nlines", "info", "ns/p")
