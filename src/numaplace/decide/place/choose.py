@@ -4,6 +4,7 @@ Exact under the key of the contract (docs/explanation/how-it-decides.md): what i
 on the whole node first, then the widths that the policy allows, narrowest first.
 """
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 from numaplace.decide.place.ask import Ask
@@ -21,9 +22,8 @@ def choose(room: Room, ask: Ask, *, trusting: bool = False) -> Choice | None:
     if not node_allows(room, ask):
         return None
     trial = Trial.of(room, ask, trusting=trusting)
-    least = trial.least_possible_width()
-    for width in _widths(room.layout, ask, trusting=trusting):
-        choice = trial.best_of_width(width) if width >= least else None
+    for width in _widths(trial, trusting=trusting):
+        choice = trial.best_of_width(width)
         if choice is not None:
             return choice
     return None if ask.aligns else trial.fallback()
@@ -34,9 +34,9 @@ def fits(room: Room, ask: Ask, *, trusting: bool = False) -> bool:
     if not node_allows(room, ask):
         return False
     trial = Trial.of(room, ask, trusting=trusting)
-    least = trial.least_possible_width()
-    widths = (width for width in _widths(room.layout, ask, trusting=trusting) if width >= least)
-    return any(map(trial.fits_width, widths)) or (not ask.aligns and trial.fallback() is not None)
+    return any(map(trial.fits_width, _widths(trial, trusting=trusting))) or (
+        not ask.aligns and trial.fallback() is not None
+    )
 
 
 def node_allows(room: Room, ask: Ask) -> bool:
@@ -51,13 +51,14 @@ def pool_allows(room: Room, ask: Ask) -> bool:
     return 1000 * ask.cpus + ask.confined_milli + ask.floating_milli <= max(0, room.pool_milli)
 
 
-def _widths(layout: Layout, ask: Ask, *, trusting: bool) -> tuple[int, ...]:
-    if ask.policy is Policy.SINGLE_NUMA_NODE:
-        return (1,) if layout.units else ()
-    if ask.policy is Policy.RESTRICTED:
-        width = least_width(layout, ask, trusting=trusting)
-        return () if width is None else (width,)
-    return tuple(range(1, len(layout.units) + 1))
+def _widths(trial: Trial, *, trusting: bool) -> Iterable[int]:
+    """The widths that the policy allows, without those that are surely too narrow."""
+    layout, policy, least = trial.room.layout, trial.ask.policy, trial.least_possible_width()
+    if policy is Policy.RESTRICTED:
+        width = least_width(layout, trial.ask, trusting=trusting)
+        return () if width is None or width < least else (width,)
+    most = min(1, len(layout.units)) if policy is Policy.SINGLE_NUMA_NODE else len(layout.units)
+    return range(least, most + 1)
 
 
 @lru_cache(maxsize=1 << 14)

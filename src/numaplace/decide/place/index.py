@@ -35,6 +35,7 @@ from numaplace.model.settings import Settings
 TABLE_BYTES = 128 << 20  # for kinds of requests remembered at once ...
 ENTRY_BYTES = 10  # ... each with this much a node
 MAX_LOG = 1_000_000  # changes; past this the tables begin anew
+LOG_ENTRIES = 1 << 20  # changes of nodes between two fresh starts; keeps a long life from filling memory
 MAX_ANSWERS = 200_000  # searches remembered; about 1 KB each
 
 _CODES = list(Code)
@@ -55,8 +56,9 @@ class _Table:
 class NodeIndex:
     """Finds the best node for one Pod after another; owned by one planner, told of every change."""
 
-    def __init__(self, state: ClusterState, settings: Settings = Settings()) -> None:
+    def __init__(self, state: ClusterState, settings: Settings = Settings(), *, log_entries: int = LOG_ENTRIES) -> None:
         self.settings = settings
+        self._log_entries = log_entries
         self.rows = Rows(tuple(state.nodes.values()))
         self._tables: OrderedDict[Hashable, _Table] = OrderedDict()
         self._log: list[int] = []  # rows changed, oldest first
@@ -75,6 +77,8 @@ class NodeIndex:
         """Take new values of nodes in; new names are added."""
         if all(self.rows.fits(node) for node in nodes) and len(self._log) < MAX_LOG:
             self._log.extend(self.rows.put(node) for node in nodes)
+            if len(self._log) > self._log_entries:
+                self._forget()
         else:
             self._start_over({**self.nodes, **{node.name: node for node in nodes}}.values())
 
@@ -138,15 +142,18 @@ class NodeIndex:
 
     def _start_over(self, nodes: Iterable[NodeState]) -> None:
         self.rows = Rows(tuple(nodes))
+        self._forget()
+
+    def _forget(self) -> None:
+        """Drop what is remembered of the rows; it is bounded anew when it is asked for."""
         self._tables.clear()
         self._log.clear()
 
     def _table(self, request: PodRequest, ask: Ask) -> _Table:
         key = (ask, rules_key(request, repelled=bool(self.rows.repels.any())))
         table = self._tables.get(key)
-        everyone = np.arange(len(self.rows.nodes))
         if table is None:
-            ranks = bounds_of(self.rows, ask, self.settings, everyone)
+            ranks = bounds_of(self.rows, ask, self.settings, np.arange(len(self.rows.nodes)))
             codes = np.full(len(ranks), _NOT_ASKED, np.int8)
             table = _Table(ranks, ranks == NOWHERE, Verdicts(request, self.settings), codes, len(self._log))
             self._tables[key] = table
