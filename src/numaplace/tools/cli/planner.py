@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import click
 
@@ -12,9 +11,10 @@ from numaplace.model.settings import Settings
 from numaplace.tools.cli.settings import settings_options
 
 try:
-    from numaplace.adapters.kube import default_paths, in_cluster, is_in_cluster, load_kubeconfig
+    from numaplace.adapters.kube import Access
     from numaplace.services.planner import Address, Limits, serve
     from numaplace.services.planner.logs import log_to_stderr
+    from numaplace.tools.cli.access import access_options
 except ModuleNotFoundError as error:
     raise InputError(
         "numaplace planner", found=f"no package {error.name}", wanted="pip install numaplace[planner]"
@@ -30,8 +30,7 @@ def _seconds(name: str, default_s: float, text: str) -> Callable[[Callable[..., 
 
 
 @click.command()
-@click.option("--kubeconfig", type=click.Path(path_type=Path), help="Kubeconfig to use instead of the service account.")
-@click.option("--context", default="", help="Context of the kubeconfig  [default: its current one]")
+@access_options
 @click.option(
     "--listen", default="127.0.0.1:8480", show_default=True, metavar="HOST:PORT", help="Where pages are shown."
 )
@@ -56,8 +55,7 @@ def _seconds(name: str, default_s: float, text: str) -> Callable[[Callable[..., 
 @click.option("--verbose", is_flag=True, help="Log more.")
 @settings_options
 def planner(
-    kubeconfig: Path | None,
-    context: str,
+    access: Access,
     listen: str,
     outstanding: int,
     silent: float,
@@ -71,16 +69,11 @@ def planner(
 
     Inside a cluster the service account of the Pod is used, elsewhere a kubeconfig.
     """
-    access = in_cluster() if kubeconfig is None and is_in_cluster() else load_kubeconfig(_files(kubeconfig), context)
     settings = replace(settings, release_grace_s=release_grace)
     limits = replace(_DEFAULTS, outstanding=outstanding, silent_s=silent, stuck_s=stuck, aside_s=aside)
     address = _address(listen)
     log_to_stderr(verbose=verbose)
     asyncio.run(serve(access, settings, limits, address))
-
-
-def _files(kubeconfig: Path | None) -> tuple[Path, ...]:
-    return default_paths() if kubeconfig is None else (kubeconfig,)
 
 
 def _address(text: str) -> Address:

@@ -1,0 +1,42 @@
+"""Options that say which cluster is meant, shared by commands that talk to one."""
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+
+import click
+
+from numaplace.model.errors import InputError
+
+try:
+    from numaplace.adapters.kube import default_paths, in_cluster, is_in_cluster, load_kubeconfig
+except ModuleNotFoundError as error:
+    raise InputError(
+        "numaplace", found=f"no package {error.name}", wanted="pip install numaplace[kube] for commands on a cluster"
+    ) from None
+
+
+def access_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options; the command gets `access`. InputError for a kubeconfig that is none."""
+
+    @wraps(command)
+    def reaching(*, kubeconfig: Path | None, context: str | None, **others: object) -> None:
+        if kubeconfig is None and context is None and is_in_cluster():
+            access = in_cluster()
+        else:
+            paths = default_paths() if kubeconfig is None else (kubeconfig,)
+            access = load_kubeconfig(paths, context or "")
+        command(access=access, **others)
+
+    for option in reversed(
+        (
+            click.option(
+                "--kubeconfig",
+                type=click.Path(path_type=Path),
+                help="Kubeconfig to use  [default: the Pod's service account, elsewhere as kubectl]",
+            ),
+            click.option("--context", help="Context of the kubeconfig  [default: its current one]"),
+        )
+    ):
+        reaching = option(reaching)
+    return reaching
