@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from numaplace.model.errors import InputError
+from numaplace.model.layout import layout_of
 from numaplace.wire.machine import discovered, machine
 from numaplace.wire.machine_known import KNOWN
 from numaplace.wire.topology import decode, encode, topology_hash
@@ -106,6 +107,7 @@ def put(*path: str | int, value: object) -> Callable[[Document], None]:
 )
 def test_what_is_wrong_is_refused_by_name(change: Callable[[Document], None], complaint: str) -> None:
     document = document_of("2pkg 8cpu 2gpu 2hca pix")
+    decode(json.dumps(document))  # whatever was read before
     change(document)
     with pytest.raises(InputError) as caught:
         decode(json.dumps(document), "t.json")
@@ -117,3 +119,34 @@ def test_a_document_without_its_hash_may_be_changed() -> None:
     document.pop("hash")
     document["numas"][0]["memory_bytes"] = None
     assert decode(json.dumps(document)).topology.numas[0].memory_bytes is None
+
+
+def test_machines_of_one_model_share_all_but_the_names_of_their_cards() -> None:
+    first, second = document_of("lingjun"), document_of("lingjun")
+    second.pop("hash")
+    second["gpus"][0]["uuid"] = "GPU-another"
+    second["numas"][0]["free_bytes"] = 1
+    one, other = decode(json.dumps(first)).topology, decode(json.dumps(second)).topology
+    assert (one.gpus[0].uuid, other.gpus[0].uuid) == (first["gpus"][0]["uuid"], "GPU-another")
+    assert (one.numas[0].free_bytes, other.numas[0].free_bytes) == (first["numas"][0]["free_bytes"], 1)
+    assert one.cores is other.cores
+    assert one.pci is other.pci
+    assert layout_of(one) is layout_of(other)
+
+
+def test_a_machine_that_is_counted_otherwise_has_a_layout_of_its_own() -> None:
+    document = document_of("2pkg 8cpu 2gpu 2hca pix")
+    document.pop("hash")
+    one = decode(json.dumps(document)).topology
+    document["gpus"][0]["mig"] = True
+    other = decode(json.dumps(document)).topology
+    assert (layout_of(one).whole_gpus, layout_of(other).whole_gpus) == (0b11, 0b10)
+
+
+def test_a_hash_that_is_null_or_not_there_is_not_checked_but_a_list_is_no_hash() -> None:
+    document = document_of("2pkg 8cpu")
+    document["hash"] = None
+    assert decode(json.dumps(document)).topology == machine("2pkg 8cpu")
+    document["hash"] = []
+    with pytest.raises(InputError, match=r"topology: hash: found"):
+        decode(json.dumps(document))

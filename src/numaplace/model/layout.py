@@ -15,7 +15,7 @@ from functools import lru_cache
 from numaplace.model.cpuset import CpuSet
 from numaplace.model.ids import NumaId
 from numaplace.model.proximity import Level, level_between, pci_level
-from numaplace.model.topology import NumaKind, Topology
+from numaplace.model.topology import Numa, NumaKind, Topology
 
 UNKNOWN = -1  # home of a device whose numa nobody knows
 
@@ -87,17 +87,36 @@ def layout_of(topology: Topology, reserved: CpuSet = CpuSet(), align: AlignLevel
     return _counted(_Same(topology), reserved, align)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class _Same:
-    """A topology that equals only itself: nodes described alike share one and are counted once."""
+    """A topology that equals all that are counted alike: UUIDs, models and what is free are not looked at."""
 
-    topology: Topology
+    __slots__ = ("_parts", "topology")
+
+    def __init__(self, topology: Topology) -> None:
+        self.topology = topology
+        self._parts = (
+            topology.online,
+            tuple((gpu.pci, gpu.numa, gpu.path, gpu.mig) for gpu in topology.gpus),
+            tuple((hca.numa, hca.path) for hca in topology.hcas),
+            tuple(map(_fixed, topology.numas)),
+            topology.packages,
+            topology.cores,
+            topology.llcs,
+            topology.core_kinds,
+            topology.nvlinks,
+        )
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.topology is other.topology
+        return isinstance(other, _Same) and (self.topology is other.topology or self._parts == other._parts)
 
     def __hash__(self) -> int:
-        return id(self.topology)
+        return hash(self._parts[:4])
+
+
+def _fixed(numa: Numa) -> tuple[object, ...]:
+    """What `_counted` reads of a domain."""
+    pools = tuple((pool.page_bytes, pool.total) for pool in numa.hugepages)
+    return numa.id, numa.kind, numa.cpus, numa.memory_bytes, tuple(numa.distances.items()), pools
 
 
 @lru_cache(maxsize=256)

@@ -4,9 +4,9 @@ InputError names the field inside the document, like `numas[2].cpus`.
 """
 
 import re
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from numaplace.model.cpuset import CpuSet
 from numaplace.model.devices import Gpu, Hca, NvLink, PciDevice, Port
@@ -19,37 +19,29 @@ from numaplace.wire.strict import shown
 
 T = TypeVar("T")
 R = TypeVar("R")
+Domains = frozenset[NumaId]
 
 _CLASS = re.compile(r"[0-9a-f]{6}")
 
 
 def topology_of(document: schema.Document) -> Topology:
     """The machine that the document describes."""
-    numas = _each("numas", document.numas, _numa)
-    domains = {numa.id for numa in numas}
+    numas = numas_of(document.numas)
+    domains = frozenset(numa.id for numa in numas)
+    parts = {name: read(getattr(document, name), domains) for name, read in PARTS.items()}
+    return Topology(online=_cpus("online", document.online), numas=numas, **parts)
+
+
+def numas_of(listed: Iterable[schema.NumaFields]) -> tuple[Numa, ...]:
+    """The domains, by rising id."""
+    numas = _each("numas", listed, _numa)
     _refuse_twice("numas", [numa.id for numa in numas])
-    topology = Topology(
-        online=_cpus("online", document.online),
-        numas=tuple(sorted(numas, key=lambda numa: numa.id)),
-        packages=_each("packages", document.packages, lambda at, p: Package(PackageId(p.id), _cpus(at, p.cpus))),
-        dies=_each("dies", document.dies, lambda at, d: Die(d.id, PackageId(d.package), _cpus(at, d.cpus))),
-        cores=_each("cores", document.cores, _cpus),
-        llcs=_each("llcs", document.llcs, lambda at, c: Llc(c.level, _cpus(at, c.cpus), c.size_bytes)),
-        core_kinds=_each("core_kinds", document.core_kinds, lambda at, k: CoreKind(k.name, _cpus(at, k.cpus))),
-        pci=_each("pci", document.pci, lambda at, one: _function(at, one, domains)),
-        gpus=_each("gpus", document.gpus, lambda at, one: _gpu(at, one, domains)),
-        hcas=_each("hcas", document.hcas, lambda at, one: _hca(at, one, domains)),
-        nvlinks=_each("nvlinks", document.nvlinks, _link),
-    )
-    _refuse_twice("pci", [function.address for function in topology.pci])
-    _refuse_twice("gpus", [gpu.pci for gpu in topology.gpus])
-    _refuse_twice("hcas", [hca.name for hca in topology.hcas])
-    return topology
+    return tuple(sorted(numas, key=lambda numa: numa.id))
 
 
-def findings_of(document: schema.Document) -> tuple[Finding, ...]:
+def findings_of(listed: Iterable[schema.FindingFields]) -> tuple[Finding, ...]:
     """The findings that the document lists."""
-    return _each("findings", document.findings, _finding)
+    return _each("findings", listed, _finding)
 
 
 def _numa(at: str, fields: schema.NumaFields) -> Numa:
@@ -82,7 +74,7 @@ def _pool(at: str, fields: schema.PoolFields) -> HugepagePool:
     return HugepagePool(fields.page_bytes, fields.total, fields.free)
 
 
-def _function(at: str, fields: schema.FunctionFields, domains: Collection[NumaId]) -> PciDevice:
+def _function(at: str, fields: schema.FunctionFields, domains: Domains) -> PciDevice:
     if _CLASS.fullmatch(fields.class_code) is None:
         raise InputError(f"{at}.class_code", found=shown(fields.class_code), wanted="six hex digits, like 030200")
     return PciDevice(
@@ -97,7 +89,7 @@ def _function(at: str, fields: schema.FunctionFields, domains: Collection[NumaId
     )
 
 
-def _gpu(at: str, fields: schema.GpuFields, domains: Collection[NumaId]) -> Gpu:
+def _gpu(at: str, fields: schema.GpuFields, domains: Domains) -> Gpu:
     return Gpu(
         pci=_address(f"{at}.pci", fields.pci),
         numa=_domain(f"{at}.numa", fields.numa, domains),
@@ -111,7 +103,7 @@ def _gpu(at: str, fields: schema.GpuFields, domains: Collection[NumaId]) -> Gpu:
     )
 
 
-def _hca(at: str, fields: schema.HcaFields, domains: Collection[NumaId]) -> Hca:
+def _hca(at: str, fields: schema.HcaFields, domains: Domains) -> Hca:
     return Hca(
         name=HcaName(fields.name),
         pci=None if fields.pci is None else _address(f"{at}.pci", fields.pci),
@@ -146,7 +138,7 @@ def _address(at: str, text: str) -> PciAddress:
         return parse_pci_address(text)
 
 
-def _domain(at: str, id: int | None, domains: Collection[NumaId]) -> NumaId | None:
+def _domain(at: str, id: int | None, domains: Domains) -> NumaId | None:
     if id is not None and id not in domains:
         raise InputError(at, found=str(id)[:20], wanted=f"one of the domains {' '.join(map(str, sorted(domains)))}")
     return None if id is None else NumaId(id)
@@ -162,3 +154,35 @@ def _refuse_twice(at: str, names: Iterable[Hashable]) -> None:
         if name in seen:
             raise InputError(at, found=f"{name} twice", wanted="each one once")
         seen.add(name)
+
+
+def _functions(listed: Iterable[schema.FunctionFields], domains: Domains) -> tuple[PciDevice, ...]:
+    functions = _each("pci", listed, lambda at, one: _function(at, one, domains))
+    _refuse_twice("pci", [function.address for function in functions])
+    return functions
+
+
+def _gpus(listed: Iterable[schema.GpuFields], domains: Domains) -> tuple[Gpu, ...]:
+    gpus = _each("gpus", listed, lambda at, one: _gpu(at, one, domains))
+    _refuse_twice("gpus", [gpu.pci for gpu in gpus])
+    return gpus
+
+
+def _hcas(listed: Iterable[schema.HcaFields], domains: Domains) -> tuple[Hca, ...]:
+    hcas = _each("hcas", listed, lambda at, one: _hca(at, one, domains))
+    _refuse_twice("hcas", [hca.name for hca in hcas])
+    return hcas
+
+
+# Every list of the document but `numas` and `findings`: how its nouns are read, given the domains there are.
+PARTS: Mapping[str, Callable[[Any, Domains], tuple[Any, ...]]] = {
+    "packages": lambda listed, _: _each("packages", listed, lambda at, p: Package(PackageId(p.id), _cpus(at, p.cpus))),
+    "dies": lambda listed, _: _each("dies", listed, lambda at, d: Die(d.id, PackageId(d.package), _cpus(at, d.cpus))),
+    "cores": lambda listed, _: _each("cores", listed, _cpus),
+    "llcs": lambda listed, _: _each("llcs", listed, lambda at, c: Llc(c.level, _cpus(at, c.cpus), c.size_bytes)),
+    "core_kinds": lambda listed, _: _each("core_kinds", listed, lambda at, k: CoreKind(k.name, _cpus(at, k.cpus))),
+    "pci": _functions,
+    "gpus": _gpus,
+    "hcas": _hcas,
+    "nvlinks": lambda listed, _: _each("nvlinks", listed, _link),
+}

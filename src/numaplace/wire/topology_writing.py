@@ -1,6 +1,7 @@
 """The topology document from the nouns: every set as a range text, everything in the nouns' order."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from numaplace.model.devices import Gpu, Hca, PciDevice
 from numaplace.model.finding import Finding
@@ -10,20 +11,12 @@ from numaplace.wire import topology_schema as schema
 
 def document_of(topology: Topology, findings: Sequence[Finding], version: int) -> schema.Document:
     """The document without its hash."""
+    parts: dict[str, Any] = {name: [write(one) for one in getattr(topology, name)] for name, write in ITEMS.items()}
     return schema.Document(
         v=version,
         online=str(topology.online),
-        numas=[_numa(numa) for numa in topology.numas],
-        packages=[schema.PackageFields(package.id, str(package.cpus)) for package in topology.packages],
-        cores=[str(core) for core in topology.cores],
-        llcs=[schema.LlcFields(llc.level, str(llc.cpus), llc.size_bytes) for llc in topology.llcs],
-        gpus=[_gpu(gpu) for gpu in topology.gpus],
-        hcas=[_hca(hca) for hca in topology.hcas],
         findings=[schema.FindingFields(finding.code.value, finding.where, finding.text) for finding in findings],
-        dies=[schema.DieFields(die.id, die.package, str(die.cpus)) for die in topology.dies],
-        core_kinds=[schema.CoreKindFields(kind.name, str(kind.cpus)) for kind in topology.core_kinds],
-        nvlinks=[schema.LinkFields(link.a, link.b, link.count) for link in topology.nvlinks],
-        pci=[_function(function) for function in topology.pci],
+        **parts,
     )
 
 
@@ -76,3 +69,18 @@ def _hca(hca: Hca) -> schema.HcaFields:
         path=list(hca.path),
         fault=hca.fault,
     )
+
+
+# Every list of the document but `findings`: how one of its nouns is written.
+ITEMS: Mapping[str, Callable[[Any], Any]] = {
+    "numas": _numa,
+    "packages": lambda package: schema.PackageFields(package.id, str(package.cpus)),
+    "cores": str,
+    "llcs": lambda llc: schema.LlcFields(llc.level, str(llc.cpus), llc.size_bytes),
+    "gpus": _gpu,
+    "hcas": _hca,
+    "dies": lambda die: schema.DieFields(die.id, die.package, str(die.cpus)),
+    "core_kinds": lambda kind: schema.CoreKindFields(kind.name, str(kind.cpus)),
+    "nvlinks": lambda link: schema.LinkFields(link.a, link.b, link.count),
+    "pci": _function,
+}

@@ -5,13 +5,10 @@ when they were alive are timed by the planner's own clock from then on.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 
-from numaplace.model.cpuset import CpuSet
-from numaplace.model.devices import PciDevice
 from numaplace.model.ids import NodeName
-from numaplace.model.topology import Llc, Topology
 from numaplace.wire.nodes import ReportObject
 from numaplace.wire.report import Report, renewed_s, report_of, texts_of
 
@@ -30,9 +27,6 @@ class Reports:
         self.known: dict[NodeName, Report] = {}
         self._digests: dict[NodeName, bytes] = {}  # of the texts, which are large
         self._heard: dict[NodeName, _Heard] = {}
-        self._cores: dict[tuple[CpuSet, ...], tuple[CpuSet, ...]] = {}
-        self._llcs: dict[tuple[Llc, ...], tuple[Llc, ...]] = {}
-        self._pci: dict[tuple[PciDevice, ...], tuple[PciDevice, ...]] = {}
 
     def take(self, name: NodeName, report: ReportObject) -> bool:
         """Take a report in; whether it says anything new. InputError where it is broken: then nothing is known."""
@@ -44,7 +38,7 @@ class Reports:
         self._digests[name] = digest
         found = report_of(report)
         if found is not None:
-            self.known[name] = replace(found, topology=self._shared(found.topology))
+            self.known[name] = found
         return True
 
     def forget(self, name: NodeName, *, silent: bool = True) -> None:
@@ -62,13 +56,6 @@ class Reports:
         """Whether the agent of this node was not heard of for longer than the limit; False if it never says."""
         heard = self._heard.get(name)
         return heard is not None and heard.at_s < self._clock() - self._limit_s
-
-    def _shared(self, topology: Topology) -> Topology:
-        """The same machine in less memory: what nodes of one model have alike is there once."""
-        cores = self._cores.setdefault(topology.cores, topology.cores)
-        llcs = self._llcs.setdefault(topology.llcs, topology.llcs)
-        pci = self._pci.setdefault(topology.pci, topology.pci)
-        return replace(topology, cores=cores, llcs=llcs, pci=pci)
 
     def _hear(self, name: NodeName, renewed: float | None) -> None:
         if renewed is None:
