@@ -14,7 +14,7 @@ from numaplace.adapters.kube.fake import Answer, LoseAnswer
 from numaplace.adapters.kube.resources import EVENTS, PODS
 from numaplace.model import keys
 from numaplace.model.settings import Settings
-from numaplace.services.planner import Limits, run
+from numaplace.services.planner import Limits, Seat, run
 from tests.cluster.control_plane import API_SERVER, SCHEDULER, ControlPlane
 from tests.cluster.faulty_proxy import FaultyProxy
 from tests.cluster.nodes import alike, described
@@ -22,6 +22,7 @@ from tests.cluster.planner_process import PLANNER, PlannerProcess, may_plan
 from tests.cluster.stage import GATE, Stage, gated, gone, is_bound, namespace
 from tests.recorded import ROOT
 from tests.services.planner.reader import allocation_of, double_grants, misplaced, pin_of, things_of
+from tests.services.planner.world import LEASE_KEY
 
 EXAMPLES = ROOT / "deploy" / "examples"
 DEPLOYMENTS = Resource("apps", "v1", "deployments", "Deployment")
@@ -223,7 +224,7 @@ async def test_writes_whose_answers_are_lost_or_wrong_are_made_once(plane: Contr
         for effect in (LoseAnswer(), Answer(409, "Conflict"), Answer(500, "InternalError"), LoseAnswer()):
             proxy.fail(effect, "PATCH", "/status")
             proxy.fail(effect, "PATCH", "/pods/p")
-        planner = asyncio.create_task(run(kube, Settings(), Limits(), None))
+        planner = asyncio.create_task(run(kube, Settings(), Limits(), Seat(LEASE_KEY), None))
         try:
             await stage.add(*(gated(name) for name in names))
             pods = await stage.until_bound(*names)

@@ -61,9 +61,11 @@ async def test_a_forgotten_version_is_listed_anew() -> None:
         await world.until_bound("a", "b")
         world.server.forget()
         world.remove("b")
-        world.uses("n1", "a")
+        lists = world.asked("GET", "/pods")
         world.server.watches.cut(clean=True)
         world.add(*(gated(name) for name in NAMES))
+        await world.until(lambda: world.asked("GET", "/pods") >= lists + 3)  # a watch that is too old, a list, a watch
+        world.uses("n1", "a")
         await world.until_bound(*NAMES)
         all_is_well(world)
 

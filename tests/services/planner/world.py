@@ -15,7 +15,7 @@ from numaplace.adapters.kube.resources import EVENTS, NODES, PODS, REPORTS
 from numaplace.model import keys
 from numaplace.model.cluster import NodeState
 from numaplace.model.settings import Settings
-from numaplace.services.planner import Limits, run
+from numaplace.services.planner import LEASE, Limits, Seat, Times, run
 from tests.cluster.nodes import described, node_object, report_object
 from tests.objects import container, pod_object
 from tests.services.planner.reader import pin_of
@@ -26,6 +26,8 @@ SPACE = "ns"
 SINGLE = {"cpuset-scheduler": "required", "numaplace.dev/policy": "SingleNUMANode"}
 # Short times, so that what takes minutes in a cluster is seen at once.
 QUICK = Limits(tick_s=0.02, stuck_s=0.05, aside_s=0.3)
+LEASE_KEY = Key("kube-system", LEASE)
+QUICK_TIMES = Times(lease_s=1, believed_s=0.7, look_s=0.05)
 SETTINGS = Settings(release_grace_s=3600.0)
 SMALL = "2pkg 2numa 16cpu 4gpu 4hca pix"  # two GPUs and four cores of two threads in each NUMA node
 
@@ -119,9 +121,12 @@ class World:
 
     # --- who acts
 
-    def start(self, limits: Limits = QUICK, settings: Settings = SETTINGS) -> asyncio.Task[None]:
+    def start(
+        self, limits: Limits = QUICK, settings: Settings = SETTINGS, *, kube: Kube | None = None, name: str = "planner"
+    ) -> asyncio.Task[None]:
         """A planner; it ends with the world, or when its task is cancelled."""
-        task = asyncio.create_task(run(self.kube, settings, limits, None))
+        seat = Seat(LEASE_KEY, name, QUICK_TIMES)
+        task = asyncio.create_task(run(kube or self.kube, settings, limits, seat, None))
         self._tasks.append(task)
         return task
 
@@ -167,11 +172,11 @@ class World:
         return ""
 
     async def quiet(self) -> None:
-        """Return when nothing was asked of the API server for a few ticks."""
+        """Return when nothing but the Lease was asked of the API server for a few ticks."""
         async with asyncio.timeout(DEADLINE_S):
             before = -1
-            while before != len(self.server.asked):
-                before = len(self.server.asked)
+            while before != (asked := sum("/leases" not in one.path for one in self.server.asked)):
+                before = asked
                 await asyncio.sleep(10 * QUICK.tick_s)
 
 

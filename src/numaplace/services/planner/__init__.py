@@ -2,10 +2,12 @@
 
 A Pod's way: `watches` → `keeper` (books, tells news) → `planner` (decides, holds) →
 `carrier` (hint, gate away with the pin) → `keeper` again, once the Pod is bound.
-`service` wires them; `face` shows; `notices` tells people.
+`service` wires them for as long as `election` says that this planner leads; `face`
+shows; `notices` tells people.
 """
 
+from numaplace.services.planner.election import Times
 from numaplace.services.planner.limits import Limits
-from numaplace.services.planner.service import Address, run, serve
+from numaplace.services.planner.service import LEASE, Address, Seat, run, serve
 
-__all__ = ["Address", "Limits", "run", "serve"]
+__all__ = ["LEASE", "Address", "Limits", "Seat", "Times", "run", "serve"]

@@ -10,18 +10,22 @@ from numaplace.model.refusal import Refusal
 from numaplace.model.request import PodRequest
 from numaplace.services.planner.keeper import Keeper
 from numaplace.services.planner.metrics import Metrics
-from numaplace.services.planner.waiting import Waiting
+from numaplace.services.planner.planner import Planner
 
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | None"
 
 
 class Face:
-    """The pages; `missing` names what has not been listed yet."""
+    """The pages; `planner` is None while another one leads, `missing` names what has not been listed yet."""
 
     def __init__(
-        self, keeper: Keeper, waiting: Waiting, metrics: Metrics, missing: Callable[[], tuple[str, ...]]
+        self,
+        keeper: Keeper,
+        planner: Callable[[], Planner | None],
+        metrics: Metrics,
+        missing: Callable[[], tuple[str, ...]],
     ) -> None:
-        self._keeper, self._waiting, self._metrics, self._missing = keeper, waiting, metrics, missing
+        self._keeper, self._planner, self._metrics, self._missing = keeper, planner, metrics, missing
 
     async def serve(self, host: str, port: int) -> web.AppRunner:
         """Listen; `cleanup` of the answer ends it."""
@@ -39,17 +43,20 @@ class Face:
         return web.Response(text="ok\n")
 
     async def _readyz(self, _: web.Request) -> web.Response:
-        if self._keeper.is_open:
-            return web.Response(text="ok\n")
-        return web.Response(status=503, text=f"not listed yet: {', '.join(self._missing())}\n")
+        if missing := self._missing():
+            return web.Response(status=503, text=f"not listed yet: {', '.join(missing)}\n")
+        return web.Response(text="ok\n")
 
     async def _counted(self, _: web.Request) -> web.Response:
         self._metrics.nodes.set(len(self._keeper.state.nodes))
         return web.Response(body=self._metrics.text(), headers={"Content-Type": "text/plain; version=0.0.4"})
 
     async def _state(self, _: web.Request) -> web.Response:
+        planner = self._planner()
+        if planner is None:
+            return web.Response(status=503, text="this planner does not lead\n")
         nodes = self._keeper.state.nodes
-        waiting: list[Json] = [_waiting_json(one, refusal) for one, refusal in self._waiting.refusals()]
+        waiting: list[Json] = [_waiting_json(one, refusal) for one, refusal in planner.waiting.refusals()]
         return web.json_response({"nodes": {name: node_json(node) for name, node in nodes.items()}, "waiting": waiting})
 
 

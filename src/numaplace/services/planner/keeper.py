@@ -42,7 +42,7 @@ _ORDER = {Stage.BOUND: 0, Stage.ENDED: 1, Stage.RELEASED: 2, Stage.WAITS: 3, Sta
 
 
 class Keeper:
-    """The book of the cluster. Until `open`, it only collects what there is."""
+    """The book of the cluster. Until `open`, and after `close`, it only collects what there is."""
 
     def __init__(
         self, settings: Settings, limits: Limits, clock: Callable[[], float], wall: Callable[[], float]
@@ -109,6 +109,13 @@ class Keeper:
         self._restoring = False
         self._book.take_changed()
         self.index = NodeIndex(self.state, self.settings)
+
+    def close(self) -> None:
+        """Forget the book, and go on collecting."""
+        self.is_open = False
+        self._book, self.index = Book(), NodeIndex(ClusterState(), self.settings)
+        self._stuck_since.clear()
+        self._news.clear()
 
     def see_node(self, rules: NodeRules) -> None:
         """A node is there, and shows these rules."""

@@ -25,7 +25,7 @@ from numaplace.services.planner.waiting import Waiting
 
 
 class Planner:
-    """Decides who goes where; one task, woken by whatever changes."""
+    """Decides who goes where; one task, woken whenever `changed` is set."""
 
     def __init__(
         self,
@@ -35,31 +35,31 @@ class Planner:
         metrics: Metrics,
         limits: Limits,
         clock: Callable[[], float],
+        changed: asyncio.Event,
     ) -> None:
         self._keeper, self._carrier, self._notices, self._metrics = keeper, carrier, notices, metrics
         self._limits = limits
         self.waiting = Waiting()
         self._aside = Aside(clock, limits.aside_s)
         self._hold_back: HoldBack | None = None
-        self._woken = asyncio.Event()
+        self._changed = changed
 
-    def wake(self) -> None:
-        """Something changed: look again soon."""
-        self._woken.set()
-
-    def pass_time(self) -> None:
-        """Look at what only time changes."""
-        self._keeper.pass_time()
-        self._notices.repeat()
-        if self._aside.expire():
-            self.waiting.wake()
-        self.wake()
+    async def pass_time(self) -> None:
+        """Look at what only time changes, for ever."""
+        while True:
+            await asyncio.sleep(self._limits.tick_s)
+            self._keeper.pass_time()
+            self._notices.repeat()
+            if self._aside.expire():
+                self.waiting.wake()
+            self._changed.set()
 
     async def run(self) -> None:
         """Plan for ever, one Pod at a time, with a breath for everyone else in between."""
+        self._changed.set()
         while True:
-            await self._woken.wait()
-            self._woken.clear()
+            await self._changed.wait()
+            self._changed.clear()
             while self._step():
                 await asyncio.sleep(0)
             self._metrics.waiting.set(len(self.waiting))
@@ -148,7 +148,7 @@ class Planner:
     def plan_failed(self, pod: LivePod, request: PodRequest, node: NodeName) -> None:
         """The API server does not accept the plan: another node, and this one not for a while."""
         self._aside.put(request, node)
-        self.wake()
+        self._changed.set()
 
     def _no_longer_waits(self, request: PodRequest) -> None:
         self.waiting.remove(request.uid)

@@ -1,7 +1,8 @@
 """The planner's process: everything wired together, run until it is told to end.
 
-Any task that fails ends the process with it: what is durable is in the API server,
-so a fresh start is the one way out of a state that nobody foresaw.
+Every planner follows the cluster; the one that holds the Lease plans. A term of
+leading begins with the book made anew from what the API server shows, so nothing
+is handed over but the Lease. Any other task that fails ends the process with it.
 """
 
 import asyncio
@@ -12,9 +13,10 @@ import socket
 import time
 from dataclasses import dataclass
 
-from numaplace.adapters.kube import Access, Kube
+from numaplace.adapters.kube import Access, Key, Kube
 from numaplace.model.settings import Settings
 from numaplace.services.planner.carrier import Carrier, Pause
+from numaplace.services.planner.election import Candidate, Election, Times
 from numaplace.services.planner.face import Face
 from numaplace.services.planner.keeper import Keeper
 from numaplace.services.planner.limits import Limits
@@ -25,20 +27,36 @@ from numaplace.services.planner.watches import Watches
 from numaplace.services.planner.writes import Writes
 
 _LOG = logging.getLogger(__name__)
+LEASE = "numaplace-planner"
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where the pages are shown."""
+    """Where the pages are shown, and by which HOST:PORT other planners reach them ("": the same)."""
 
     host: str = "127.0.0.1"
     port: int = 8480
+    advertised: str = ""
+
+    @property
+    def known_as(self) -> str:
+        """HOST:PORT for others."""
+        return self.advertised or f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-async def serve(access: Access, settings: Settings, limits: Limits, address: Address) -> None:
-    """Plan until SIGTERM or SIGINT."""
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """What the planners of one cluster compete for, and under which name this one does."""
+
+    lease: Key
+    name: str = ""
+    times: Times = Times()
+
+
+async def serve(access: Access, settings: Settings, limits: Limits, address: Address, seat: Seat) -> None:
+    """Plan, or stand by, until SIGTERM or SIGINT."""
     async with Kube(access, connections=limits.outstanding + limits.writes) as kube:
-        running = asyncio.create_task(run(kube, settings, limits, address))
+        running = asyncio.create_task(run(kube, settings, limits, seat, address))
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, running.cancel)
         try:
@@ -47,26 +65,70 @@ async def serve(access: Access, settings: Settings, limits: Limits, address: Add
             _LOG.info("ended")
 
 
-async def run(kube: Kube, settings: Settings, limits: Limits, address: Address | None) -> None:
-    """Plan until cancelled; without an address nothing is shown."""
-    metrics = Metrics()
-    keeper = Keeper(settings, limits, time.monotonic, time.time)
-    writes = Writes(kube, metrics, time.time, socket.gethostname())
-    async with asyncio.TaskGroup() as group:
-        notices = Notices(writes, limits, group, time.monotonic, kube.sleep)
-        carrier = Carrier(keeper, writes, notices, metrics, group, Pause(kube.sleep, random.random))
-        planner = Planner(keeper, carrier, notices, metrics, limits, time.monotonic)
-        carrier.failed, carrier.again = planner.plan_failed, planner.wake
-        watches = Watches(kube, keeper, metrics, planner.wake)
-        for forever in (watches.nodes(), watches.reports(), watches.pods(), planner.run()):
-            group.create_task(forever)
-        face = Face(keeper, planner.waiting, metrics, lambda: watches.missing)
-        runner = None if address is None else await face.serve(address.host, address.port)
+async def run(kube: Kube, settings: Settings, limits: Limits, seat: Seat, address: Address | None) -> None:
+    """Plan, or stand by, until cancelled; without an address nothing is shown."""
+    await Process(kube, settings, limits, seat, address).run()
+
+
+class Process:
+    """The parts that live as long as the process, and the terms of leading one after the other."""
+
+    def __init__(self, kube: Kube, settings: Settings, limits: Limits, seat: Seat, address: Address | None) -> None:
+        self._kube, self._limits, self._address = kube, limits, address
+        me = Candidate(seat.name or socket.gethostname(), "" if address is None else address.known_as)
+        self._election = Election(kube, seat.lease, me, seat.times, time.monotonic, time.time)
+        self._metrics = Metrics()
+        self._keeper = Keeper(settings, limits, time.monotonic, time.time)
+        self._writes = Writes(kube, self._metrics, time.time, me.name, lambda: self._election.leads)
+        self._changed = asyncio.Event()
+        self._watches = Watches(kube, self._keeper, self._metrics, self._changed)
+        self._planner: Planner | None = None  # of the present term
+
+    async def run(self) -> None:
+        """Follow, show and take part in the election, for ever."""
+        face = Face(self._keeper, lambda: self._planner, self._metrics, lambda: self._watches.missing)
         try:
-            while True:
-                await asyncio.sleep(limits.tick_s)
-                if keeper.is_open:
-                    planner.pass_time()
+            async with asyncio.TaskGroup() as group:
+                for forever in (*self._watches.all(), self._lead()):
+                    group.create_task(forever)
+                runner = None if self._address is None else await face.serve(self._address.host, self._address.port)
+                try:
+                    await self._election.run()
+                finally:
+                    if runner is not None:
+                        await runner.cleanup()
         finally:
-            if runner is not None:
-                await runner.cleanup()
+            await self._election.resign()
+
+    async def _lead(self) -> None:
+        """One term after the other, each from the Lease won to the Lease lost."""
+        await self._watches.listed.wait()
+        while True:
+            await self._election.elected()
+            self._keeper.open()
+            _LOG.info("plans", extra={"nodes": len(self._keeper.state.nodes), "pods": len(self._keeper.pods)})
+            try:
+                async with asyncio.TaskGroup() as group:
+                    await self._plan(group)
+            except* _TermOverError:
+                _LOG.warning("leads no more")
+            finally:
+                self._planner = None
+                self._keeper.close()
+
+    async def _plan(self, group: asyncio.TaskGroup) -> None:
+        """Plan and write; _TermOverError when the Lease is lost."""
+        kube, limits, keeper, metrics = self._kube, self._limits, self._keeper, self._metrics
+        notices = Notices(self._writes, limits, group, time.monotonic, kube.sleep)
+        carrier = Carrier(keeper, self._writes, notices, metrics, group, Pause(kube.sleep, random.random))
+        planner = Planner(keeper, carrier, notices, metrics, limits, time.monotonic, self._changed)
+        carrier.failed, carrier.again = planner.plan_failed, self._changed.set
+        self._planner = planner
+        group.create_task(planner.run())
+        group.create_task(planner.pass_time())
+        await self._election.deposed()
+        raise _TermOverError
+
+
+class _TermOverError(Exception):
+    """The Lease is lost: all that plans and writes ends."""

@@ -1,11 +1,12 @@
 """The planner's three watches: Nodes, reports and Pods, from bytes to the keeper.
 
-Each is one task. The keeper opens when all three lists were told; what cannot be read
+Each is one task. `listed` is set when all three lists were told; what cannot be read
 is logged and counted, and never stops the others.
 """
 
+import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Coroutine, Iterator
 
 from numaplace.adapters.kube import Broken, Follower, Gone, Kube, Resource, Seen, Synced, Trouble
 from numaplace.adapters.kube.resources import NODES, PODS, REPORTS
@@ -21,11 +22,16 @@ _LOG = logging.getLogger(__name__)
 
 
 class Watches:
-    """Tells the keeper what the API server tells; `changed` is called after each batch."""
+    """Tells the keeper what the API server tells; `changed` is set after each batch."""
 
-    def __init__(self, kube: Kube, keeper: Keeper, metrics: Metrics, changed: Callable[[], None]) -> None:
+    def __init__(self, kube: Kube, keeper: Keeper, metrics: Metrics, changed: asyncio.Event) -> None:
         self._kube, self._keeper, self._metrics, self._changed = kube, keeper, metrics, changed
         self._missing = {NODES.plural, REPORTS.plural, PODS.plural}
+        self.listed = asyncio.Event()
+
+    def all(self) -> Iterator[Coroutine[None, None, None]]:
+        """What is to run for ever, one task each."""
+        yield from (self.nodes(), self.reports(), self.pods())
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -92,8 +98,6 @@ class Watches:
         _LOG.warning("an object cannot be read", extra={"resource": resource.plural, "error": str(error)})
 
     def _heard(self) -> None:
-        if not self._missing and not self._keeper.is_open:
-            self._keeper.open()
-            _LOG.info("ready", extra={"nodes": len(self._keeper.state.nodes), "pods": len(self._keeper.pods)})
-        if self._keeper.is_open:
-            self._changed()
+        if not self._missing:
+            self.listed.set()
+        self._changed.set()

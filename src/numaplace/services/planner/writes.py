@@ -16,6 +16,7 @@ from numaplace.adapters.kube import (
     EventType,
     Key,
     Kube,
+    KubeError,
     NotFoundError,
     Reporter,
     evict,
@@ -35,11 +36,17 @@ from numaplace.wire.pod_object import PodObject
 _CONTROLLER = "numaplace.dev/planner"
 
 
-class Writes:
-    """What the planner does to Pods; errors are KubeErrors."""
+class DeposedError(KubeError):
+    """Nothing is written by a planner that does not hold the Lease."""
 
-    def __init__(self, kube: Kube, metrics: Metrics, wall: Callable[[], float], instance: str) -> None:
-        self._kube, self._metrics, self._wall = kube, metrics, wall
+
+class Writes:
+    """What the planner does to Pods, while it `may`; errors are KubeErrors."""
+
+    def __init__(
+        self, kube: Kube, metrics: Metrics, wall: Callable[[], float], instance: str, may: Callable[[], bool]
+    ) -> None:
+        self._kube, self._metrics, self._wall, self._may = kube, metrics, wall, may
         self._reporter = Reporter(_CONTROLLER, instance)
 
     async def hint(self, pod: LivePod, allocation: Allocation) -> None:
@@ -93,6 +100,8 @@ class Writes:
 
     @contextmanager
     def _timed(self, what: str) -> Iterator[None]:
+        if not self._may():
+            raise DeposedError("this planner does not lead any more")
         began_s = perf_counter()
         yield
         self._metrics.writes.labels(what).observe(perf_counter() - began_s)

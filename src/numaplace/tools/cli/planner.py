@@ -11,8 +11,8 @@ from numaplace.model.settings import Settings
 from numaplace.tools.cli.settings import settings_options
 
 try:
-    from numaplace.adapters.kube import Access
-    from numaplace.services.planner import Address, Limits, serve
+    from numaplace.adapters.kube import Access, Key
+    from numaplace.services.planner import LEASE, Address, Limits, Seat, Times, serve
     from numaplace.services.planner.logs import log_to_stderr
     from numaplace.tools.cli.access import access_options
 except ModuleNotFoundError as error:
@@ -20,7 +20,7 @@ except ModuleNotFoundError as error:
         "numaplace planner", found=f"no package {error.name}", wanted="pip install numaplace[planner]"
     ) from None
 
-_DEFAULTS = Limits()
+_DEFAULTS, _TIMES = Limits(), Times()
 
 
 def _seconds(name: str, default_s: float, text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -33,6 +33,21 @@ def _seconds(name: str, default_s: float, text: str) -> Callable[[Callable[..., 
 @access_options
 @click.option(
     "--listen", default="127.0.0.1:8480", show_default=True, metavar="HOST:PORT", help="Where pages are shown."
+)
+@click.option(
+    "--advertise", default="", metavar="HOST:PORT", help="Where other planners reach the pages.  [default: as --listen]"
+)
+@click.option(
+    "--lease", default="", metavar="NAMESPACE/NAME", help=f"Lease of the planner that plans.  [default: {LEASE}]"
+)
+@click.option("--name", default="", help="Name of this planner in the Lease.  [default: the host's name]")
+@click.option(
+    "--lease-duration",
+    type=click.IntRange(2, 3600),
+    default=_TIMES.lease_s,
+    show_default=True,
+    metavar="SECONDS",
+    help="Silence of the planner that plans after which another one takes over.",
 )
 @click.option(
     "--outstanding",
@@ -57,6 +72,10 @@ def _seconds(name: str, default_s: float, text: str) -> Callable[[Callable[..., 
 def planner(
     access: Access,
     listen: str,
+    advertise: str,
+    lease: str,
+    name: str,
+    lease_duration: int,
     outstanding: int,
     silent: float,
     stuck: float,
@@ -71,13 +90,23 @@ def planner(
     """
     settings = replace(settings, release_grace_s=release_grace)
     limits = replace(_DEFAULTS, outstanding=outstanding, silent_s=silent, stuck_s=stuck, aside_s=aside)
-    address = _address(listen)
+    address = replace(_address("--listen", listen), advertised=advertise)
+    if advertise:
+        _address("--advertise", advertise)
+    seat = Seat(_lease(lease, access.namespace), name, Times.of(lease_duration))
     log_to_stderr(verbose=verbose)
-    asyncio.run(serve(access, settings, limits, address))
+    asyncio.run(serve(access, settings, limits, address, seat))
 
 
-def _address(text: str) -> Address:
+def _lease(text: str, namespace: str) -> Key:
+    parts = text.split("/") if text else [namespace, LEASE]
+    if len(parts) != 2 or not all(parts):
+        raise InputError("--lease", found=repr(text[:60]), wanted="NAMESPACE/NAME")
+    return Key(*parts)
+
+
+def _address(option: str, text: str) -> Address:
     host, _, port = text.rpartition(":")
     if not host or not port.isdecimal() or int(port) > 65535:
-        raise InputError("--listen", found=repr(text[:60]), wanted="HOST:PORT")
+        raise InputError(option, found=repr(text[:60]), wanted="HOST:PORT")
     return Address(host.strip("[]"), int(port))
