@@ -7,7 +7,8 @@ from typing import Any, Self
 
 import msgspec
 
-from numaplace.adapters.kube import Kube
+from numaplace.adapters.kube import Key, Kube
+from numaplace.services.planner import LEASE
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.identities import Rule, grant
 from tests.cluster.programs import Program, free_ports
@@ -20,10 +21,15 @@ PLANNER_RULES = (
     Rule("", ("pods/status",), ("patch",)),
     Rule("", ("pods/eviction",), ("create",)),
     Rule("events.k8s.io", ("events",), ("create",)),
+    Rule("coordination.k8s.io", ("leases",), ("get", "create", "update")),
 )
 READY_S = 30.0
 # With short times: what takes minutes in a cluster is seen in seconds.
-OPTIONS = ("--stuck", "2", "--aside", "20", "--release-grace", "600")
+LEASE_KEY = Key("kube-system", LEASE)
+OPTIONS = (
+    *("--lease", "/".join(LEASE_KEY), "--lease-duration", "2"),
+    *("--stuck", "2", "--aside", "20", "--release-grace", "600"),
+)
 
 
 class PlannerProcess:

@@ -11,18 +11,17 @@ import yaml
 
 from numaplace.adapters.kube import Key, Kube, Resource
 from numaplace.adapters.kube.fake import Answer, LoseAnswer
-from numaplace.adapters.kube.resources import EVENTS, PODS
+from numaplace.adapters.kube.resources import EVENTS, LEASES, PODS
 from numaplace.model import keys
 from numaplace.model.settings import Settings
 from numaplace.services.planner import Limits, Seat, run
 from tests.cluster.control_plane import API_SERVER, SCHEDULER, ControlPlane
 from tests.cluster.faulty_proxy import FaultyProxy
 from tests.cluster.nodes import alike, described
-from tests.cluster.planner_process import PLANNER, PlannerProcess, may_plan
+from tests.cluster.planner_process import LEASE_KEY, PLANNER, PlannerProcess, may_plan
 from tests.cluster.stage import GATE, Stage, gated, gone, is_bound, namespace
 from tests.recorded import ROOT
 from tests.services.planner.reader import allocation_of, double_grants, misplaced, pin_of, things_of
-from tests.services.planner.world import LEASE_KEY
 
 EXAMPLES = ROOT / "deploy" / "examples"
 DEPLOYMENTS = Resource("apps", "v1", "deployments", "Deployment")
@@ -39,6 +38,7 @@ async def stage(admin: Kube, space: str) -> AsyncIterator[Stage]:
     yield stage
     pods = await stage.pods()
     await stage.clear()
+    await gone(admin, LEASES, LEASE_KEY)  # nobody need wait until it is over
     assert double_grants(pods) == []
 
 
@@ -282,7 +282,7 @@ async def test_it_ends_when_it_is_told_to_and_says_how_it_is(plane: ControlPlane
         assert b'numaplace_plans_total{answer="placed"} 1.0' in planner.page("/metrics")[1]
         assert planner.end() == 0
     lines = [msgspec.json.decode(line) for line in planner.log.read_bytes().splitlines()]
-    assert [one["message"] for one in lines if one["message"] in ("ready", "ended")] == ["ready", "ended"]
+    assert [one["message"] for one in lines if one["message"] in ("plans", "ended")] == ["plans", "ended"]
 
 
 async def events_of(stage: Stage, reason: str, count: int) -> list[str]:

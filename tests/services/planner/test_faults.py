@@ -114,11 +114,12 @@ async def test_a_node_that_is_cordoned_before_the_gate_goes_is_not_taken() -> No
 
 async def test_a_pod_that_asks_something_else_while_it_is_planned_gets_that() -> None:
     async with world_of(nodes_of()) as world:
-        world.server.fail(Answer(503), "PATCH", "/status", 3)
+        world.server.fail(Answer(503), "PATCH", "/status", 1000)
         world.add(gated("p", gpus=2, cpus=4))
         world.start()
         await world.until(lambda: world.asked("PATCH") > 0)
         world.change("p", lambda pod: pod["metadata"]["annotations"].update({keys.CPU_RULE: "spread"}))
+        world.server.faults.clear()
         await world.until_bound("p")
         assert allocation_of(world.pod("p"))["containers"]["main"]["cpus"] == "0-3"  # four cores, one thread of each
 

@@ -36,10 +36,10 @@ async def test_nothing_is_asked_while_nothing_changes() -> None:
         await full_world_with(world, *(f"p{i}" for i in range(20)))
         await world.until(lambda: len(world.events("NumaRefused")) == 20)
         await world.quiet()
-        before = len(world.server.asked)
+        before = len(world.requests)
         world.change_node("n1", lambda node: node["status"]["conditions"][0].update(lastHeartbeatTime="now"))
         await world.quiet()
-        assert len(world.server.asked) == before
+        assert len(world.requests) == before
 
 
 async def test_a_freed_gpu_goes_to_the_first_who_waits() -> None:

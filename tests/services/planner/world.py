@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from numaplace.adapters.kube import Key, Kube, Patience
-from numaplace.adapters.kube.fake import FakeServer
+from numaplace.adapters.kube.fake import Asked, FakeServer
 from numaplace.adapters.kube.fake import pods as fake_pods
 from numaplace.adapters.kube.fake.refusals import RefusalError
 from numaplace.adapters.kube.resources import EVENTS, NODES, PODS, REPORTS
@@ -117,7 +117,13 @@ class World:
         return [one["note"] for one in self.server.store.all_of(EVENTS) if one["reason"] == reason]
 
     def asked(self, method: str, part: str = "") -> int:
-        return sum(1 for one in self.server.asked if one.method == method and part in one.path)
+        """How many such requests there were, those for the Lease left out."""
+        return sum(1 for one in self.requests if one.method == method and part in one.path)
+
+    @property
+    def requests(self) -> list[Asked]:
+        """What was asked of the API server, without the Lease."""
+        return [one for one in self.server.asked if "/leases" not in one.path]
 
     # --- who acts
 
@@ -175,8 +181,8 @@ class World:
         """Return when nothing but the Lease was asked of the API server for a few ticks."""
         async with asyncio.timeout(DEADLINE_S):
             before = -1
-            while before != (asked := sum("/leases" not in one.path for one in self.server.asked)):
-                before = asked
+            while before != len(self.requests):
+                before = len(self.requests)
                 await asyncio.sleep(10 * QUICK.tick_s)
 
 

@@ -5,6 +5,6 @@ It knows no admission, no authorization, and no field of most kinds.
 """
 
 from numaplace.adapters.kube.fake.faults import Answer, DropRequest, Fault, LoseAnswer, Stall
-from numaplace.adapters.kube.fake.server import FakeServer
+from numaplace.adapters.kube.fake.server import Asked, FakeServer
 
-__all__ = ["Answer", "DropRequest", "FakeServer", "Fault", "LoseAnswer", "Stall"]
+__all__ = ["Answer", "Asked", "DropRequest", "FakeServer", "Fault", "LoseAnswer", "Stall"]
