@@ -10,6 +10,40 @@ from numaplace.model.errors import InputError
 from numaplace.model.settings import Settings, Weights
 
 WEIGHT_NAMES = tuple(field.name.replace("_", "-") for field in fields(Weights))
+_DEFAULTS = Settings()
+
+
+def _named(option: str, default: str, metavar: str, text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    return click.option(option, default=default, show_default=bool(default), metavar=metavar, help=text)
+
+
+_OPTIONS = (
+    click.option(
+        "--hcas",
+        type=click.Choice(["shared", "exclusive"]),
+        default="shared",
+        show_default=True,
+        help="Mode of the RDMA plugin.",
+    ),
+    click.option("--pod-ip-rdma", is_flag=True, help="Pods may use RDMA without hostNetwork."),
+    click.option("--spread", is_flag=True, help="Emptier nodes first instead of fuller ones."),
+    click.option("--hold-back", is_flag=True, help="Keep one node for the oldest Pod that waits."),
+    click.option(
+        "--weight",
+        multiple=True,
+        metavar="PART=NUMBER",
+        help=f"Weight of a part of the score: {', '.join(WEIGHT_NAMES)}.",
+    ),
+    click.option(
+        "--enable-label",
+        metavar="KEY=VALUE",
+        help="Label of the nodes that take placed Pods  [default: ack.node.gpu.schedule=topology]",
+    ),
+    _named("--gpu-resource", _DEFAULTS.gpu_resource, "NAME", "Resource that a Pod asks for whole GPUs."),
+    _named("--foreign-gpus", ",".join(_DEFAULTS.foreign_gpu_resources), "NAMES", "GPUs of other plugins."),
+    _named("--hca-resource", _DEFAULTS.hca_resource, "NAME", "Resource that a Pod asks for RDMA."),
+    _named("--sharing", "", "NAMES", "Containers that share CPUs in a Pod with exclusive ones: sidecars."),
+)
 
 
 def settings_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -24,9 +58,17 @@ def settings_options(command: Callable[..., None]) -> Callable[..., None]:
         hold_back: bool,
         weight: tuple[str, ...],
         enable_label: str | None,
+        gpu_resource: str,
+        foreign_gpus: str,
+        hca_resource: str,
+        sharing: str,
         **others: object,
     ) -> None:
         settings = Settings(
+            gpu_resource=gpu_resource,
+            foreign_gpu_resources=_listed(foreign_gpus),
+            hca_resource=hca_resource,
+            sharing_containers=_listed(sharing),
             hcas_exclusive=hcas == "exclusive",
             pod_ip_rdma=pod_ip_rdma,
             spread_nodes=spread,
@@ -35,33 +77,14 @@ def settings_options(command: Callable[..., None]) -> Callable[..., None]:
         )
         command(settings=_enabled_by(settings, enable_label), **others)
 
-    for option in reversed(
-        (
-            click.option(
-                "--hcas",
-                type=click.Choice(["shared", "exclusive"]),
-                default="shared",
-                show_default=True,
-                help="Mode of the RDMA plugin.",
-            ),
-            click.option("--pod-ip-rdma", is_flag=True, help="Pods may use RDMA without hostNetwork."),
-            click.option("--spread", is_flag=True, help="Emptier nodes first instead of fuller ones."),
-            click.option("--hold-back", is_flag=True, help="Keep one node for the oldest Pod that waits."),
-            click.option(
-                "--weight",
-                multiple=True,
-                metavar="PART=NUMBER",
-                help=f"Weight of a part of the score: {', '.join(WEIGHT_NAMES)}.",
-            ),
-            click.option(
-                "--enable-label",
-                metavar="KEY=VALUE",
-                help="Label of the nodes that take placed Pods  [default: ack.node.gpu.schedule=topology]",
-            ),
-        )
-    ):
+    for option in reversed(_OPTIONS):
         configured = option(configured)
     return configured
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    """Names between commas."""
+    return tuple(name for name in text.split(",") if name)
 
 
 def _enabled_by(settings: Settings, label: str | None) -> Settings:
