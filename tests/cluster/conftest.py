@@ -9,6 +9,7 @@ import pytest
 from numaplace.adapters.kube import Kube, NotFoundError
 from numaplace.adapters.kube.resources import CONFIG_MAPS, NAMESPACES, Resource
 from tests.cluster.build import LaneError
+from tests.cluster.chart import install
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.crds import create_crds
 from tests.cluster.identities import CONTRACT, CONTRACT_RULES, SERVICE_ACCOUNTS, grant
@@ -20,7 +21,7 @@ _APPEARS_S = 30.0
 
 @pytest.fixture(scope="session")
 def plane() -> Iterator[ControlPlane]:
-    """The control plane, with our custom resources."""
+    """The control plane, with the chart installed."""
     try:
         with ControlPlane() as plane:
             asyncio.run(_set_up(plane))
@@ -32,6 +33,7 @@ def plane() -> Iterator[ControlPlane]:
 async def _set_up(plane: ControlPlane) -> None:
     async with Kube(plane.admin()) as admin:
         await create_crds(admin)
+        await install(plane, admin)
         await grant(admin, CONTRACT, CONTRACT_RULES)
 
 

@@ -9,7 +9,7 @@ from numaplace.adapters.kube import ConflictError, Kube, NotFoundError, Resource
 from numaplace.adapters.kube.resources import REPORTS
 from tests.recorded import ROOT
 
-FOLDER = ROOT / "deploy" / "crds"
+FOLDER = ROOT / "deploy" / "chart" / "crds"
 _CRDS = Resource(
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False
 )

@@ -34,6 +34,7 @@ CONTRACT_RULES = (
     Rule("events.k8s.io", ("events",), ("list", "create")),
     Rule("coordination.k8s.io", ("leases",), ("get", "create", "update")),
     Rule("topology.node.k8s.io", ("noderesourcetopologies",), _WRITE),
+    Rule("numaplace.dev", ("gates",), ("lift",)),  # the chart's policies hold in the lane
 )
 
 

@@ -7,25 +7,16 @@ from typing import Any, Self
 
 import msgspec
 
-from numaplace.adapters.kube import Key, Kube
+from numaplace.adapters.kube import Key
 from numaplace.services.planner import LEASE
+from tests.chart.rendered import SPACE
 from tests.cluster.control_plane import ControlPlane
-from tests.cluster.identities import Rule, grant
 from tests.cluster.programs import Program, free_ports
 
-PLANNER = "numaplace-planner"
-PLANNER_RULES = (
-    Rule("", ("nodes",), ("list", "watch")),
-    Rule("topology.node.k8s.io", ("noderesourcetopologies",), ("list", "watch")),
-    Rule("", ("pods",), ("get", "list", "watch", "patch")),
-    Rule("", ("pods/status",), ("patch",)),
-    Rule("", ("pods/eviction",), ("create",)),
-    Rule("events.k8s.io", ("events",), ("create",)),
-    Rule("coordination.k8s.io", ("leases",), ("get", "create", "update")),
-)
+PLANNER = f"system:serviceaccount:{SPACE}:numaplace-planner"  # what its certificate says; the chart gives it its rights
 READY_S = 30.0
 # With short times: what takes minutes in a cluster is seen in seconds.
-LEASE_KEY = Key("kube-system", LEASE)
+LEASE_KEY = Key(SPACE, LEASE)
 OPTIONS = (
     *("--lease", "/".join(LEASE_KEY), "--lease-duration", "2"),
     *("--stuck", "2", "--aside", "20", "--release-grace", "600"),
@@ -88,8 +79,3 @@ class PlannerProcess:
 
     def _is_ready(self) -> bool:
         return self.page("/readyz")[0] == 200
-
-
-async def may_plan(admin: Kube) -> None:
-    """Give the planner's user its rights."""
-    await grant(admin, PLANNER, PLANNER_RULES)

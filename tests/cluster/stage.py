@@ -19,10 +19,10 @@ GATE = {"name": keys.PLAN_GATE}
 
 
 def gated(name: str, *, gpus: int = 2, cpus: int = 12, annotations: Any = SINGLE, **spec: Any) -> dict[str, Any]:
-    """A Pod as admission lets it in."""
+    """A Pod that the chart's policy lets wait at our gate."""
     limits = {"cpu": str(cpus), "aliyun.com/gpu": str(gpus)}
     main = container(limits=limits, image="none", **spec.pop("container", {}))
-    pod = pod_object(main, annotations=annotations, name=name, **{"schedulingGates": [GATE], **spec})
+    pod = pod_object(main, annotations=annotations, name=name, **spec)
     del pod["metadata"]["namespace"]
     return pod
 

@@ -18,7 +18,7 @@ from numaplace.services.planner import Limits, Seat, run
 from tests.cluster.control_plane import API_SERVER, SCHEDULER, ControlPlane
 from tests.cluster.faulty_proxy import FaultyProxy
 from tests.cluster.nodes import alike, described
-from tests.cluster.planner_process import LEASE_KEY, PLANNER, PlannerProcess, may_plan
+from tests.cluster.planner_process import LEASE_KEY, PLANNER, PlannerProcess
 from tests.cluster.stage import GATE, Stage, gated, gone, is_bound, namespace
 from tests.recorded import ROOT
 from tests.services.planner.reader import allocation_of, double_grants, misplaced, pin_of, things_of
@@ -33,7 +33,6 @@ SPACES = ("yueming-test", "test")
 
 @pytest.fixture
 async def stage(admin: Kube, space: str) -> AsyncIterator[Stage]:
-    await may_plan(admin)
     stage = Stage(admin, space)
     yield stage
     pods = await stage.pods()
@@ -54,11 +53,6 @@ def example(name: str) -> dict[str, Any]:
     return found
 
 
-def gate(pod: dict[str, Any]) -> None:
-    """What admission does to a Pod of ours."""
-    pod["spec"]["schedulingGates"] = [GATE]
-
-
 # --- the way of a Pod
 
 
@@ -66,8 +60,6 @@ def gate(pod: dict[str, Any]) -> None:
 async def test_the_examples_lie_where_they_belong(admin: Kube, stage: Stage) -> None:
     await stage.nodes(described((EXAMPLES / "nodes.yaml").read_text()))
     pod, ours = example("pod-example"), example("deployment-tgi-numa")
-    gate(pod)
-    gate(ours["spec"]["template"])
     try:
         for space in SPACES:
             await namespace(admin, space)
@@ -120,9 +112,7 @@ async def claim(admin: Kube, space: str) -> None:
 @pytest.mark.usefixtures("planner")
 async def test_a_pod_that_cannot_fit_is_told_why_and_stays_at_the_gate(stage: Stage) -> None:
     await stage.nodes(alike(2))
-    pod = example("too-wide")
-    gate(pod)
-    await stage.add(pod)
+    await stage.add(example("too-wide"))
     said = await stage.until_refused("too-wide")
     assert said.startswith("NOT_ALIGNABLE: no place on 2 nodes (2 NOT_ALIGNABLE); nearest: needs 4 GPUs and 120 CPUs")
     assert said.endswith("fits numa 0 with 96 CPUs")

@@ -16,6 +16,7 @@ from numaplace.wire.nodes import ReportObject
 from numaplace.wire.pod_object import Metadata, PodObject
 
 DEADLINE_S = 30.0
+NOTE = "other.example/note"  # where the chart is installed, only the planner may write our own
 
 
 class Bare(msgspec.Struct):
@@ -161,7 +162,7 @@ class KubeContract:
         made = decoded(await kube.create(PODS, gated_pod("p"), space))
         condition = {"type": "numaplace.dev/Planned", "status": "True", "reason": "Planned", "message": ""}
         change = {
-            "metadata": {"annotations": {"numaplace.dev/allocation": "{}"}},
+            "metadata": {"annotations": {NOTE: "{}"}},
             "status": {"nominatedNodeName": "n1", "conditions": [condition]},
         }
         await kube.patch(PODS, "p", k.strategic(change), space, subresource="status")
@@ -169,7 +170,7 @@ class KubeContract:
         assert pod.status is not None
         assert pod.status.nominated_node_name == "n1"
         assert "numaplace.dev/Planned" in [one.type for one in pod.status.conditions or ()]
-        assert pod.metadata.annotations == {"numaplace.dev/allocation": "{}"}
+        assert pod.metadata.annotations == {NOTE: "{}"}
         assert len(pod.spec.scheduling_gates or ()) == 2
         assert pod.metadata.uid == made["metadata"]["uid"]
 
@@ -182,7 +183,7 @@ class KubeContract:
         made = decoded(await kube.create(PODS, free_pod("p"), space))
         hint = k.merge({"status": {"nominatedNodeName": "n1"}})
         await kube.patch(PODS, "p", hint, space, subresource="status")
-        allocation = {"numaplace.dev/allocation": '{"v":1}'}
+        allocation = {NOTE: '{"v":1}'}
         for _ in range(2):  # a second time does no harm
             await k.bind(kube, k.Key(space, "p"), uid=made["metadata"]["uid"], node="n1", annotations=allocation)
         pod = decoded(await kube.get(PODS, "p", space))

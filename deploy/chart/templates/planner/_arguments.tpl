@@ -1,0 +1,37 @@
+{{/* The command line of the planner: every option that a value stands for. */}}
+{{- define "numaplace.planner.arguments" -}}
+{{- $cluster := .Values.cluster }}
+{{- $planner := .Values.planner -}}
+- planner
+- --listen=0.0.0.0:{{ $planner.port }}
+- --advertise=$(POD_IP):{{ $planner.port }}
+- --name=$(POD_NAME)
+- --lease={{ .Release.Namespace }}/numaplace-planner
+- --lease-duration={{ $planner.leaseSeconds }}
+- --outstanding={{ $planner.outstanding }}
+- --silent={{ $planner.silentSeconds }}
+- --stuck={{ $planner.stuckSeconds }}
+- --aside={{ $planner.asideSeconds }}
+- --release-grace={{ $planner.releaseGraceSeconds }}
+- --gpu-resource={{ $cluster.gpuResource }}
+- --foreign-gpus={{ join "," $cluster.foreignGpuResources }}
+- --hca-resource={{ $cluster.hcaResource }}
+- --hcas={{ $cluster.hcas }}
+- --enable-label={{ $cluster.enableLabel }}
+- --sharing={{ join "," $cluster.sharingContainers }}
+{{- if $cluster.podIpRdma }}
+- --pod-ip-rdma
+{{- end }}
+{{- if $planner.spread }}
+- --spread
+{{- end }}
+{{- if $planner.holdBack }}
+- --hold-back
+{{- end }}
+{{- range $part, $weight := $planner.weights }}
+- --weight={{ $part }}={{ $weight }}
+{{- end }}
+{{- if $planner.verbose }}
+- --verbose
+{{- end }}
+{{- end }}
