@@ -7,7 +7,7 @@ import pytest
 from numaplace.model.errors import InputError
 from numaplace.model.pod import JsonField
 from numaplace.model.request import ContainerKind
-from numaplace.model.rules import Operator, PodAntiAffinityTerm, Requirement, Toleration
+from numaplace.model.rules import Operator, PodTerm, Requirement, Toleration
 from numaplace.wire.pod import decode
 from tests.objects import a_pod, container, pod_object, sidecar
 
@@ -129,7 +129,7 @@ def test_node_affinity_and_tolerations_are_taken_over() -> None:
     assert rules.node_selector == {"a": "b"}
 
 
-def anti_affinity(**term: object) -> PodAntiAffinityTerm:
+def anti_affinity(**term: object) -> PodTerm:
     """The one anti-affinity term of a Pod with labels app=x, tier=t in namespace ns."""
     required = [{"topologyKey": "kubernetes.io/hostname", **term}]
     affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}

@@ -78,10 +78,11 @@ def node_state(
 
 @dataclass(frozen=True, slots=True)
 class ClusterState:
-    """All nodes by name."""
+    """All nodes by name, and the labels of those namespaces that are known."""
 
     nodes: Mapping[NodeName, NodeState] = field(default_factory=lambda: MappingProxyType({}))
+    namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))  # their labels
 
     def with_node(self, node: NodeState) -> "ClusterState":
         """The cluster with `node` in place of the one of the same name."""
-        return ClusterState(MappingProxyType({**self.nodes, node.name: node}))
+        return replace(self, nodes=MappingProxyType({**self.nodes, node.name: node}))

@@ -63,13 +63,53 @@ class LabelSelector:
 
 
 @dataclass(frozen=True, slots=True)
-class PodAntiAffinityTerm:
-    """No Pod matched by `selector` in `namespaces` may share the node's value of `topology_key`."""
+class PodTerm:
+    """Pods matched by `selector` in `namespaces`, on all nodes that have the same value of `topology_key`."""
 
     topology_key: str
     selector: LabelSelector | None
     namespaces: tuple[str, ...]  # the Pod's own where the manifest names none
-    namespace_selector: LabelSelector | None = None  # more namespaces, by the one label each has: its name
+    namespace_selector: LabelSelector | None = None  # more namespaces, by their labels
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """No value of `topology_key` may have more than `max_skew` matching Pods beyond the value with the fewest."""
+
+    topology_key: str
+    max_skew: int
+    selector: LabelSelector | None  # Pods of the Pod's own namespace
+    min_domains: int = 1  # with fewer values than this the fewest counts as 0
+    honors_affinity: bool = True  # whether only nodes that nodeSelector and node affinity allow are counted
+    honors_taints: bool = False  # whether only nodes whose taints are tolerated are counted
+
+
+@dataclass(frozen=True, slots=True)
+class HostPort:
+    """A port of the node that a container takes."""
+
+    port: int
+    protocol: str = "TCP"
+    ip: str = "0.0.0.0"  # all of the node's addresses
+
+
+@dataclass(frozen=True, slots=True)
+class VolumePlace:
+    """A volume that is on some nodes only, and the claim that the Pod reaches it by."""
+
+    claim: str
+    volume: str
+    terms: tuple[NodeTerm, ...] | None = None  # one must match; None: the volume is on every node
+    zones: tuple[tuple[str, tuple[str, ...]], ...] = ()  # label of zone or region, and the values that will do
+
+
+@dataclass(frozen=True, slots=True)
+class Volumes:
+    """What a Pod's claims came to when they were looked up."""
+
+    problem: str = ""  # why no node can take the Pod; empty where nothing is in the way
+    places: tuple[VolumePlace, ...] = ()
+    alone: frozenset[str] = frozenset()  # claims that only one Pod at a time may use
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +149,14 @@ class PodRules:
     required_terms: tuple[NodeTerm, ...] | None = None  # None: no required node affinity; else one must match
     preferred_terms: tuple[PreferredTerm, ...] = ()
     tolerations: tuple[Toleration, ...] = ()
-    anti_affinity: tuple[PodAntiAffinityTerm, ...] = ()
+    affinity: tuple[PodTerm, ...] = ()  # such Pods must be near
+    anti_affinity: tuple[PodTerm, ...] = ()  # such Pods must not be near
+    spreads: tuple[Spread, ...] = ()
+    ports: tuple[HostPort, ...] = ()
+    claims: tuple[str, ...] = ()  # PersistentVolumeClaims of its namespace, by name
+    volumes: Volumes | None = None  # what they came to; None: not looked up, so not judged
     amounts: Amounts = Amounts()  # the scheduler's view: effective requests of the whole Pod
+    leaving: bool = False  # being deleted
 
 
 @dataclass(frozen=True, slots=True)

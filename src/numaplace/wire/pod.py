@@ -40,7 +40,7 @@ def pod_of(pod: obj.PodObject, where: str, priorities: Mapping[str, int] = BUILT
         raise InputError(f"{where}: metadata.name", found="nothing", wanted="the name of the Pod")
     name = read_name(meta.name, f"{where}: metadata.name")
     namespace = read_name(meta.namespace or "default", f"{where}: metadata.namespace", LONGEST_LABEL)
-    labels, annotations = meta.labels or {}, meta.annotations or {}
+    annotations = meta.annotations or {}
     return Pod(
         uid=PodUid(meta.uid or f"{namespace}/{name}"),
         namespace=namespace,
@@ -48,7 +48,7 @@ def pod_of(pod: obj.PodObject, where: str, priorities: Mapping[str, int] = BUILT
         containers=_containers(spec, where),
         annotations=annotations,
         documents=read_documents(annotations),
-        rules=read_rules(spec, labels, namespace, where),
+        rules=read_rules(spec, meta, namespace, where),
         overhead_milli=_amounts(spec.overhead, f"{where}: spec.overhead"),
         pod_level_milli=_pod_level(spec.resources, where),
         resizable_cpu=_resizable(spec),

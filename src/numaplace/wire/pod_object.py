@@ -54,7 +54,10 @@ class ResizePolicy(Part):
 class Port(Part):
     """A port of a container."""
 
+    container_port: int | None = None
     host_port: int | None = None
+    host_ip: str | None = msgspec.field(name="hostIP", default=None)
+    protocol: str | None = None
 
 
 class Container(Part):
@@ -150,7 +153,28 @@ class Toleration(Part):
 class SpreadConstraint(Part):
     """How evenly Pods are to be spread."""
 
+    max_skew: int = 1
+    topology_key: str = ""
     when_unsatisfiable: str = ""
+    label_selector: LabelSelector | None = None
+    match_label_keys: list[str] | None = None
+    min_domains: int | None = None
+    node_affinity_policy: str | None = None
+    node_taints_policy: str | None = None
+
+
+class ClaimReference(Part):
+    """A claim that a volume stands for."""
+
+    claim_name: str = ""
+
+
+class VolumeSource(Part):
+    """A volume of a Pod; others than claims are there on every node."""
+
+    name: str = ""
+    persistent_volume_claim: ClaimReference | None = None
+    ephemeral: dict[str, Any] | None = None  # a claim of the Pod's own, made with it
 
 
 class SchedulingGate(Part):
@@ -169,6 +193,8 @@ class PodSpec(Part):
     affinity: Affinity | None = None
     tolerations: list[Toleration] | None = None
     topology_spread_constraints: list[SpreadConstraint] | None = None
+    volumes: list[VolumeSource] | None = None
+    resource_claims: list[dict[str, Any]] | None = None
     overhead: Quantities | None = None
     resources: Resources | None = None
     host_network: bool | None = None

@@ -10,13 +10,15 @@ from numaplace.decide.rules.expressions import integer
 from numaplace.model.errors import InputError
 from numaplace.model.rules import (
     TAINT_EFFECTS,
+    HostPort,
     LabelSelector,
     NodeTerm,
     Operator,
-    PodAntiAffinityTerm,
     PodRules,
+    PodTerm,
     PreferredTerm,
     Requirement,
+    Spread,
     Toleration,
 )
 from numaplace.wire import pod_object as obj
@@ -27,13 +29,17 @@ T = TypeVar("T")
 _SET_OPERATORS = (Operator.IN, Operator.NOT_IN, Operator.EXISTS, Operator.DOES_NOT_EXIST)
 _FIELD_OPERATORS = (Operator.IN, Operator.NOT_IN)
 _TOLERATION_OPERATORS = ("Equal", "Exists", "Lt", "Gt")
+_POLICIES = ("Honor", "Ignore")
+_UNSATISFIABLE = ("DoNotSchedule", "ScheduleAnyway")
+_PORTS = range(1, 65536)
 
 
-def read_rules(spec: obj.PodSpec, labels: Mapping[str, str], namespace: str, where: str) -> PodRules:
-    """What the Pod demands of its node; `amounts` is left to decide/admit."""
+def read_rules(spec: obj.PodSpec, meta: obj.Metadata, namespace: str, where: str) -> PodRules:
+    """What the Pod demands of its node; `amounts` is left to decide/admit, `volumes` to whoever knows the claims."""
+    labels = meta.labels or {}
     affinity = spec.affinity or obj.Affinity()
     node = affinity.node_affinity or obj.NodeAffinity()
-    anti = affinity.pod_anti_affinity or obj.PodAffinity()
+    near, apart = affinity.pod_affinity or obj.PodAffinity(), affinity.pod_anti_affinity or obj.PodAffinity()
     at = f"{where}: spec.affinity"
     return PodRules(
         labels=labels,
@@ -41,23 +47,20 @@ def read_rules(spec: obj.PodSpec, labels: Mapping[str, str], namespace: str, whe
         required_terms=None if node.required is None else _node_terms(node.required, f"{at}.nodeAffinity"),
         preferred_terms=tuple(_preferred(term, f"{at}.nodeAffinity") for term in node.preferred or ()),
         tolerations=tuple(_toleration(one, f"{where}: spec.tolerations") for one in spec.tolerations or ()),
+        affinity=tuple(_pod_term(term, labels, namespace, f"{at}.podAffinity") for term in near.required or ()),
         anti_affinity=tuple(
-            _anti_affinity(term, labels, namespace, f"{at}.podAntiAffinity") for term in anti.required or ()
+            _pod_term(term, labels, namespace, f"{at}.podAntiAffinity") for term in apart.required or ()
         ),
+        spreads=_spreads(spec, labels, f"{where}: spec.topologySpreadConstraints"),
+        ports=_ports(spec, f"{where}: spec"),
+        claims=_claims(spec, meta.name or ""),
+        leaving=meta.deletion_timestamp is not None,
     )
 
 
 def read_unjudged(spec: obj.PodSpec) -> tuple[str, ...]:
     """Hard demands that decide/rules does not judge, in words."""
-    together = (spec.affinity or obj.Affinity()).pod_affinity or obj.PodAffinity()
-    spread = any(one.when_unsatisfiable == "DoNotSchedule" for one in spec.topology_spread_constraints or ())
-    ports = any(port.host_port for one in spec.containers for port in one.ports or ())
-    demands = {
-        "required Pod affinity": bool(together.required),
-        "topology spread with DoNotSchedule": spread,
-        "host ports": ports,
-    }
-    return tuple(words for words, demanded in demands.items() if demanded)
+    return ("resource claims",) if spec.resource_claims else ()
 
 
 def read_requirement(expression: obj.Expression, legal: Iterable[Operator], where: str) -> Requirement:
@@ -120,28 +123,82 @@ def _selector(selector: obj.LabelSelector, where: str) -> LabelSelector:
     )
 
 
-def _anti_affinity(
-    term: obj.PodAffinityTerm, labels: Mapping[str, str], namespace: str, where: str
-) -> PodAntiAffinityTerm:
-    """One term; the API server's defaults (own namespace, matchLabelKeys as requirements) are applied."""
-    if not term.topology_key:
+def _keyed_selector(
+    one: obj.PodAffinityTerm | obj.SpreadConstraint, differing: Iterable[str], labels: Mapping[str, str], where: str
+) -> LabelSelector | None:
+    """A selector with matchLabelKeys (and those `differing`) as requirements, as the API server writes them."""
+    if one.label_selector is None:
+        return None
+    keyed = [(key, Operator.IN) for key in one.match_label_keys or ()] + [(key, Operator.NOT_IN) for key in differing]
+    more = tuple(Requirement(key, operator, (labels[key],)) for key, operator in keyed if key in labels)
+    return LabelSelector(_selector(one.label_selector, where).requirements + more)
+
+
+def _topology_key(key: str, where: str) -> str:
+    if not key:
         raise InputError(
             f"{where}: topologyKey", found="nothing", wanted="a label of nodes, like kubernetes.io/hostname"
         )
-    selector = None if term.label_selector is None else _selector(term.label_selector, where)
-    if selector is not None:
-        keyed = [(key, Operator.IN) for key in term.match_label_keys or ()]
-        keyed += [(key, Operator.NOT_IN) for key in term.mismatch_label_keys or ()]
-        more = tuple(Requirement(key, operator, (labels[key],)) for key, operator in keyed if key in labels)
-        selector = LabelSelector(selector.requirements + more)
+    return key
+
+
+def _pod_term(term: obj.PodAffinityTerm, labels: Mapping[str, str], namespace: str, where: str) -> PodTerm:
+    """One term of Pod affinity or anti-affinity, with the API server's defaults."""
     chosen = None if term.namespace_selector is None else _selector(term.namespace_selector, where)
     names = tuple(term.namespaces or ())
-    return PodAntiAffinityTerm(
-        topology_key=term.topology_key,
-        selector=selector,
+    return PodTerm(
+        topology_key=_topology_key(term.topology_key, where),
+        selector=_keyed_selector(term, term.mismatch_label_keys or (), labels, where),
         namespaces=names if names or chosen is not None else (namespace,),
         namespace_selector=chosen,
     )
+
+
+def _spreads(spec: obj.PodSpec, labels: Mapping[str, str], where: str) -> tuple[Spread, ...]:
+    """The constraints that forbid; those that only wish are left out."""
+    listed = spec.topology_spread_constraints or ()
+    for one in listed:
+        _chosen(one.when_unsatisfiable, _UNSATISFIABLE, f"{where}: whenUnsatisfiable")
+    return tuple(_spread(one, labels, where) for one in listed if one.when_unsatisfiable == "DoNotSchedule")
+
+
+def _spread(one: obj.SpreadConstraint, labels: Mapping[str, str], where: str) -> Spread:
+    min_domains = 1 if one.min_domains is None else one.min_domains
+    for field, number in (("maxSkew", one.max_skew), ("minDomains", min_domains)):
+        if number < 1:
+            raise InputError(f"{where}: {field}", found=shown(number), wanted="at least 1")
+    return Spread(
+        topology_key=_topology_key(one.topology_key, where),
+        max_skew=one.max_skew,
+        selector=_keyed_selector(one, (), labels, where),
+        min_domains=min_domains,
+        honors_affinity=_chosen(one.node_affinity_policy or "Honor", _POLICIES, f"{where}: nodeAffinityPolicy")
+        == "Honor",
+        honors_taints=_chosen(one.node_taints_policy or "Ignore", _POLICIES, f"{where}: nodeTaintsPolicy") == "Honor",
+    )
+
+
+def _ports(spec: obj.PodSpec, where: str) -> tuple[HostPort, ...]:
+    """The node's ports that app containers and sidecars take; on the host network each port is one of the node's."""
+    stay = [one for one in spec.init_containers or () if one.restart_policy == "Always"]
+    found: dict[HostPort, None] = {}
+    for container in (*stay, *spec.containers):
+        for port in container.ports or ():
+            number = port.host_port or (port.container_port if spec.host_network else None)
+            if not number:
+                continue
+            if number not in _PORTS:
+                at = f"{where}: hostPort of container {shown(container.name)}"
+                raise InputError(at, found=shown(number), wanted="1..65535")
+            found[HostPort(number, port.protocol or "TCP", port.host_ip or HostPort(0).ip)] = None
+    return tuple(found)
+
+
+def _claims(spec: obj.PodSpec, pod: str) -> tuple[str, ...]:
+    """The claims that the Pod's volumes stand for; a claim of its own is named after Pod and volume."""
+    named = (one.persistent_volume_claim for one in spec.volumes or () if one.persistent_volume_claim is not None)
+    own = (f"{pod}-{one.name}" for one in spec.volumes or () if one.ephemeral is not None)
+    return tuple(dict.fromkeys((*(one.claim_name for one in named), *own)))
 
 
 def _toleration(one: obj.Toleration, where: str) -> Toleration:

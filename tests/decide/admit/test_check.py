@@ -45,30 +45,13 @@ def test_a_confined_pod_charges_its_cpus_to_its_numas() -> None:
     assert request.shared_cpu_milli == 2500
 
 
-def anti_affinity(topology_key: str) -> dict[str, object]:
-    term = {"topologyKey": topology_key, "labelSelector": {}}
-    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
-
-
 WARNED = [
     ({"annotations": {"numaplace.dev/polcy": "x"}}, "annotation numaplace.dev/polcy is not known to numaplace"),
     ({"annotations": {"numaplace.dev/cpu-rule": "spread"}}, "numaplace.dev/cpu-rule has no effect without exclusive"),
     ({"annotations": {"numaplace.dev/allocation": "{}"}}, "the planner's own; a written one is ignored"),
     ({"annotations": {"scheduling.koordinator.sh/resource-spec": "{}"}}, "resource-spec is not read by numaplace"),
     ({"annotations": {"numaplace.dev/gate": "on"}}, "numaplace.dev/gate has no effect with this value"),
-    ({"topologySpreadConstraints": [{"whenUnsatisfiable": "DoNotSchedule"}]}, "spread with DoNotSchedule: left"),
-    (
-        {
-            "affinity": {
-                "podAffinity": {
-                    "requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone", "labelSelector": {}}]
-                }
-            }
-        },
-        "required Pod affinity: left to the scheduler",
-    ),
-    ({"containers": [container(ports=[{"hostPort": 80}])]}, "host ports: left to the scheduler"),
-    ({"affinity": anti_affinity("zone")}, "anti-affinity by zone is left to the scheduler"),
+    ({"resourceClaims": [{"name": "nic"}]}, "resource claims: left to the scheduler"),
 ]
 
 
@@ -81,7 +64,7 @@ def test_what_has_no_effect_is_said(more: dict[str, object], sentence: str) -> N
 
 def test_a_usual_pod_gets_no_warning() -> None:
     annotations = {**OURS, "numaplace.dev/gate": "off", "example.com/x": "y", "numaplace.dev/cpu-rule": "spread"}
-    assert warnings(a_pod(annotations=annotations, affinity=anti_affinity("kubernetes.io/hostname"))) == ()
+    assert warnings(a_pod(annotations=annotations)) == ()
 
 
 def test_a_pod_that_has_its_node_takes_its_amounts_there_whatever_its_words() -> None:

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from numaplace.decide.rules import check, check_node, check_present, daemon_belongs
+from numaplace.decide.rules import Company, check, check_node, check_present, daemon_belongs
+from numaplace.model.cluster import ClusterState, Holder, node_state
 from numaplace.model.ids import NodeName
 from numaplace.model.refusal import Code, Refusal
 from numaplace.model.request import PodRequest
@@ -15,12 +16,16 @@ from tests.objects import OURS, admitted, container
 
 SETTINGS = Settings()
 ENABLED = {"ack.node.gpu.schedule": "topology"}
-PLAIN = NodeRules(name=NodeName("e01"), labels={"zone": "a", "cores": "96"})
+PLAIN = NodeRules(name=NodeName("e01"), labels={"kubernetes.io/hostname": "e01", "zone": "a", "cores": "96"})
 LABELLED = replace(PLAIN, labels={**PLAIN.labels, **ENABLED})
 
 
 def refusal_of(request: PodRequest, node: NodeRules, *present: PodRequest) -> Refusal | None:
-    return check(request, node, present, SETTINGS)
+    state = node_state(node.name, node)
+    for one in present:
+        state = state.holding(Holder(one))
+    around = Company(ClusterState({node.name: state.without(request.uid)})).around(request)
+    return check(request, node, present, SETTINGS, around)
 
 
 def says(request: PodRequest, node: NodeRules, *present: PodRequest, code: Code = Code.NODE_RULE) -> str:
@@ -194,7 +199,8 @@ def test_a_pod_that_is_there_may_refuse_the_newcomer() -> None:
         ({"namespaceSelector": {}, "labelSelector": {"matchLabels": {"app": "db"}}}, True),
         ({"namespaceSelector": {}, "labelSelector": None}, True),
         ({"namespaceSelector": {}, "labelSelector": {}}, False),
-        ({"namespaceSelector": {}, "topology_key": "zone"}, True),  # wider domains are left to the scheduler
+        ({"namespaceSelector": {}, "topology_key": "zone"}, False),
+        ({"namespaceSelector": {}, "topology_key": "rack"}, True),  # the node is in no rack
     ],
 )
 def test_a_term_reaches_the_namespaces_it_names(term: dict[str, Any], taken: bool) -> None:

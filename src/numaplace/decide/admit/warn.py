@@ -38,7 +38,5 @@ def _key_warnings(pod: Pod) -> Iterator[str]:
 
 
 def _rule_warnings(pod: Pod) -> Iterator[str]:
-    for topology_key in sorted({term.topology_key for term in pod.rules.anti_affinity} - {keys.HOSTNAME}):
-        yield f"anti-affinity by {topology_key[:80]} is left to the scheduler; only {keys.HOSTNAME} is judged here"
     for demand in pod.unjudged:
         yield f"{demand}: left to the scheduler and not judged here"

@@ -24,7 +24,7 @@ from numaplace.decide.place.sentence import grouped
 from numaplace.decide.place.signature import signature_of
 from numaplace.decide.place.trial import Choice
 from numaplace.decide.place.verdicts import Verdicts
-from numaplace.decide.rules import rules_key, wishes_met
+from numaplace.decide.rules import Company, check_node, check_present, rules_key, wishes_met
 from numaplace.model.cluster import ClusterState, NodeState
 from numaplace.model.errors import BrokenPromiseError
 from numaplace.model.ids import NodeName
@@ -60,6 +60,7 @@ class NodeIndex:
         self.settings = settings
         self._log_entries = log_entries
         self.rows = Rows(tuple(state.nodes.values()))
+        self.company = Company(state)
         self._tables: OrderedDict[Hashable, _Table] = OrderedDict()
         self._log: list[int] = []  # rows changed, oldest first
         self._answers: dict[tuple[Ask, Hashable], Choice | None] = {}
@@ -75,6 +76,7 @@ class NodeIndex:
 
     def update(self, *nodes: NodeState) -> None:
         """Take new values of nodes in; new names are added."""
+        self.company.update(*nodes)
         if all(self.rows.fits(node) for node in nodes) and len(self._log) < MAX_LOG:
             self._log.extend(self.rows.put(node) for node in nodes)
             if len(self._log) > self._log_entries:
@@ -84,30 +86,34 @@ class NodeIndex:
 
     def remove(self, name: NodeName) -> None:
         """Forget a node."""
+        self.company.remove(name)
         self._start_over(node for node in self.rows.nodes if node.name != name)
 
     def best(self, request: PodRequest, closed: Collection[NodeName] = ()) -> Placement | None:
         """The best placement on any node that is not `closed`, or None; ties in rank go to the lower node name."""
         ask = ask_of(request)
-        table = self._table(request, ask)
-        shut = [self.rows.position[name] for name in closed]
-        kept = table.ranks[shut]
-        table.ranks[shut] = NOWHERE
-        try:
-            return self._best(table, request, ask)
-        finally:
-            table.ranks[shut] = kept
-
-    def _best(self, table: _Table, request: PodRequest, ask: Ask) -> Placement | None:
-        while len(table.ranks):
-            i = int(table.ranks.argmin())
-            if table.ranks[i] == NOWHERE:
+        table, around = self._table(request, ask), self.company.around(request)
+        ranks = table.ranks
+        if closed or around is not None:
+            shut = self.rows.domains.closed(around) if around is not None else np.zeros(len(ranks), np.bool_)
+            shut[[self.rows.position[name] for name in closed]] = True
+            ranks = np.where(shut, NOWHERE, ranks)
+        while len(ranks):
+            i = int(ranks.argmin())
+            if ranks[i] == NOWHERE:
                 break
             if table.exact[i]:
                 return self._placement(i, request, ask)
-            table.ranks[i] = self._exact_rank(table, i, request, ask)
+            table.ranks[i] = ranks[i] = self._exact_rank(table, i, request, ask)
             table.exact[i] = True
         return None
+
+    def refuse(self, request: PodRequest, name: NodeName) -> Refusal | None:
+        """What the rules say of a node, for a Pod that may have been promised a place there already."""
+        node = self.node(name)
+        return check_node(request, node.rules, self.settings) or (
+            self.company.refuse(request, node) or check_present(request, node.rules, node.requests, self.settings)
+        )
 
     def why_not(self, request: PodRequest, closed: Collection[NodeName] = ()) -> Refusal:
         """Why `best` found nothing: the codes of all nodes counted, and the nearest miss in full.
@@ -116,20 +122,26 @@ class NodeIndex:
         node name.
         """
         ask = ask_of(request)
-        table = self._table(request, ask)
+        table, around = self._table(request, ask), self.company.around(request)
+        shut = None if around is None else self.rows.domains.closed(around)
         for name in closed:
             i = self.rows.position[name]
+            if shut is not None and shut[i]:
+                continue
             if table.ranks[i] != NOWHERE and self._exact_rank(table, i, request, ask) != NOWHERE:
                 return Refusal(Code.HELD_BACK, f"node {name} would do, but is held back for a Pod before it", name)
         for unasked in np.flatnonzero(table.codes == _NOT_ASKED):
             table.codes[unasked] = self._code(table, int(unasked), request, ask).precedence
         if not len(table.codes):
             return NO_NODE
-        nearest = int(table.codes.argmax())
-        refusal = judge(self.rows.nodes[nearest], request, self.settings)
+        codes = table.codes
+        if shut is not None:  # those who refuse by a rule of their own have said so before
+            codes = np.where(shut & (codes > Code.NODE_RULE.precedence), np.int8(Code.NODE_RULE.precedence), codes)
+        nearest = int(codes.argmax())
+        refusal = judge(self.rows.nodes[nearest], request, self.settings, around)
         if not isinstance(refusal, Refusal):
             raise BrokenPromiseError(f"node {self.rows.nodes[nearest].name} takes {request.full_name} after all")
-        counts = np.bincount(table.codes, minlength=len(_CODES))
+        counts = np.bincount(codes, minlength=len(_CODES))
         return grouped(refusal, {code: int(counts[place]) for place, code in enumerate(_CODES) if counts[place]})
 
     def _code(self, table: _Table, i: int, request: PodRequest, ask: Ask) -> Code:
@@ -150,7 +162,7 @@ class NodeIndex:
         self._log.clear()
 
     def _table(self, request: PodRequest, ask: Ask) -> _Table:
-        key = (ask, rules_key(request, repelled=bool(self.rows.repels.any())))
+        key = (ask, rules_key(request, repelled=self.company.repels))
         table = self._tables.get(key)
         if table is None:
             ranks = bounds_of(self.rows, ask, self.settings, np.arange(len(self.rows.nodes)))

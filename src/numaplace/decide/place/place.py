@@ -13,7 +13,7 @@ from numaplace.decide.place.rank import Part, Rank, parts_of, rank_of
 from numaplace.decide.place.refuse import refuse
 from numaplace.decide.place.room import Room, room_of
 from numaplace.decide.place.trial import Choice
-from numaplace.decide.rules import check, wishes_met
+from numaplace.decide.rules import Around, check, wishes_met
 from numaplace.model.allocation import Allocation
 from numaplace.model.cluster import NodeState
 from numaplace.model.refusal import SHORT, Code, Refusal
@@ -30,12 +30,14 @@ class Placement:
     parts: tuple[Part, ...]
 
 
-def judge(node: NodeState, request: PodRequest, settings: Settings = Settings()) -> Placement | Refusal:
-    """What one node says to one Pod: its rules first, then its topology.
+def judge(
+    node: NodeState, request: PodRequest, settings: Settings = Settings(), around: Around | None = None
+) -> Placement | Refusal:
+    """What one node says to one Pod: its rules first, then its topology; `around` as in `decide.rules.check`.
 
     Where both find the same resource short, the topology's sentence has the numbers of each numa.
     """
-    ruled = check(request, node.rules, node.requests, settings)
+    ruled = check(request, node.rules, node.requests, settings, around)
     if ruled is None:
         return place_on(node, request, settings)
     if ruled.code not in SHORT or not request.is_planned:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from numaplace.decide.place.domains import Domains
 from numaplace.decide.place.rank import aligned_places, cpus_per_gpu, empty_places
 from numaplace.decide.place.room import Room, room_of
 from numaplace.model.cluster import NodeState
@@ -39,7 +40,7 @@ class Rows:
         self.cpus_per_gpu = np.zeros(count, np.int64)
         self.cards, self.usable = np.zeros(count, np.int64), np.zeros(count, np.int64)
         self.by_numa = np.zeros(count, bool)  # whether the node aligns to numas, not packages
-        self.repels = np.zeros(count, bool)  # whether any Pod there minds others (Pod anti-affinity)
+        self.domains = Domains(self.nodes)
         for node in self.nodes:
             self.put(node)
 
@@ -47,7 +48,7 @@ class Rows:
         """Count `node` anew; it must be one of those given at the start, and no wider. Returns its position."""
         i = self.position[node.name]
         self.nodes[i] = node
-        self.repels[i] = any(holder.request.rules.anti_affinity for holder in node.holders.values())
+        self.domains.put(i)
         if node.layout is None or node.stale:
             self.rooms[i], self.layout[i] = None, -1
             return i

@@ -5,7 +5,9 @@ Answers are remembered by these keys; a rule that reads something new adds it he
 
 from collections.abc import Hashable
 
+from numaplace.decide.rules.expressions import selects
 from numaplace.model.request import PodRequest
+from numaplace.model.rules import PodTerm, Spread
 
 
 def node_rules_key(request: PodRequest) -> Hashable:
@@ -15,6 +17,7 @@ def node_rules_key(request: PodRequest) -> Hashable:
         frozenset(rules.node_selector.items()),
         rules.required_terms,
         rules.tolerations,
+        rules.volumes,
         frozenset(rules.amounts.others),
         request.policy,
         request.cpu_mode,
@@ -25,10 +28,12 @@ def node_rules_key(request: PodRequest) -> Hashable:
 def rules_key(request: PodRequest, *, repelled: bool = True) -> Hashable:
     """Of requests with equal policy, CPUs and devices: equal only for those that every rule and wish judges alike.
 
-    `repelled` False leaves out the Pod's labels: where no Pod minds others by them.
+    `repelled` False leaves out the Pod's labels: where no Pod minds others by them. Which of
+    the Pod's own selectors mean itself counts in any case.
     """
     rules = request.rules
     amounts = rules.amounts
+    own: tuple[PodTerm | Spread, ...] = (*rules.affinity, *rules.spreads)
     return (
         request.namespace,
         frozenset(rules.labels.items()) if repelled else None,
@@ -36,6 +41,11 @@ def rules_key(request: PodRequest, *, repelled: bool = True) -> Hashable:
         rules.required_terms,
         rules.preferred_terms,
         rules.tolerations,
+        rules.affinity,
         rules.anti_affinity,
+        rules.spreads,
+        tuple(selects(one.selector, rules.labels) for one in own),
+        rules.ports,
+        rules.volumes,
         (amounts.cpu_milli, amounts.memory_bytes, frozenset(amounts.others.items())),
     )

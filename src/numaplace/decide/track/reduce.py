@@ -30,7 +30,7 @@ def reduce(state: ClusterState, event: Event) -> ClusterState | Refusal:
     """The state after `event`; a Refusal if it promises what another Pod already has."""
     match event:
         case NodeGone(node):
-            return ClusterState(MappingProxyType({name: one for name, one in state.nodes.items() if name != node}))
+            return replace(state, nodes=MappingProxyType({k: one for k, one in state.nodes.items() if k != node}))
         case NodeSeen(node, rules):
             known = state.nodes.get(node) or NodeState(node)
             seen = node_state(node, rules, known.topology, known.reserved)

@@ -72,7 +72,7 @@ class Planner:
         index = self._keeper.refresh()
         if len(self._carrier.outstanding) >= self._limits.outstanding:
             return False
-        self.waiting.mind_labels(bool(index.rows.repels.any()))
+        self.waiting.mind_labels(index.company.repels)
         request = self.waiting.next()
         if request is None:
             return False

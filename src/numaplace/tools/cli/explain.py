@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from numaplace.decide.admit import check
-from numaplace.model.cluster import NodeState
+from numaplace.decide.rules import Company
+from numaplace.model.cluster import ClusterState, NodeState
 from numaplace.model.errors import InputError
 from numaplace.model.pod import Pod
 from numaplace.model.refusal import Refusal
@@ -47,24 +48,22 @@ def explain(
     settings: Settings,
 ) -> None:
     """Say where a Pod would go and why: per node, per NUMA node, what is asked, what is free, what stops it."""
-    nodes = _nodes(node_files, pod_files, only_node, settings)
+    state = _filled(node_files, pod_files, settings)
+    nodes = tuple(node for node in state.nodes.values() if only_node in (None, node.name))
+    if not nodes:
+        raise InputError("--node", found=repr(only_node), wanted=f"a node of {', '.join(node_files)}")
+    company = Company(state)
     given = decode_manifests(read_text(manifest), manifest)
-    found = [_explained(pod, nodes, settings) for pod in _pods(given.workloads, manifest, only_pod)]
+    found = [_explained(pod, nodes, company, settings) for pod in _pods(given.workloads, manifest, only_pod)]
     deliver(_shown(found, manifest_notes(given), output), to)
 
 
-def _nodes(
-    node_files: Sequence[str], pod_files: Sequence[str], only: str | None, settings: Settings
-) -> tuple[NodeState, ...]:
+def _filled(node_files: Sequence[str], pod_files: Sequence[str], settings: Settings) -> ClusterState:
     """The nodes, filled with the Pods that are placed first."""
     cluster = read_nodes(node_files, settings)
     given = read_pods(pod_files, cluster.state.nodes.values(), Wishes(), settings)
     intake = intake_of(((one.pod, one.arrives_s, one.leaves_s) for one in given.pods), settings)
-    state = play(intake.arrivals, contender("numaplace", cluster.state, settings, seed=0)).state
-    nodes = tuple(node for node in state.nodes.values() if only in (None, node.name))
-    if not nodes:
-        raise InputError("--node", found=repr(only), wanted=f"a node of {', '.join(node_files)}")
-    return nodes
+    return play(intake.arrivals, contender("numaplace", cluster.state, settings, seed=0)).state
 
 
 def _pods(workloads: Sequence[Workload], path: str, only: str | None) -> Iterator[Pod]:
@@ -80,11 +79,11 @@ def _pods(workloads: Sequence[Workload], path: str, only: str | None) -> Iterato
         yield copies[0] if copies else workload.template
 
 
-def _explained(pod: Pod, nodes: Sequence[NodeState], settings: Settings) -> Explanation:
+def _explained(pod: Pod, nodes: Sequence[NodeState], company: Company, settings: Settings) -> Explanation:
     request = check(pod, settings)
     if isinstance(request, Refusal):
         return Explanation(None, pod.full_name, request, ())
-    return explain_pod(nodes, request, settings)
+    return explain_pod(nodes, request, settings, company.around(request))
 
 
 def _shown(found: Sequence[Explanation], notes: Iterable[str], output: str) -> str:

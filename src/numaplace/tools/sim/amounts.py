@@ -9,7 +9,7 @@ from collections.abc import Hashable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from numaplace.decide.rules import check_node, check_present, node_rules_key
+from numaplace.decide.rules import Around, check_node, check_present, node_rules_key
 from numaplace.model.cluster import NodeState
 from numaplace.model.ids import NodeName
 from numaplace.model.request import PodRequest
@@ -34,7 +34,6 @@ class AmountTable:
         self._settings = settings
         self._admitted: dict[Hashable, Mask] = {}  # by what the rules read of a Pod; labels of nodes stay
         self._untold = np.array([node.rules.allocatable is None for node in nodes], np.bool_)
-        self._has_anti_affinity = False
         for node in nodes:
             for holder in node.holders.values():
                 self.add(node.name, holder.request, 1)
@@ -45,20 +44,22 @@ class AmountTable:
         for resource, amount in _asks(request.rules.amounts).items():
             if resource in self.asked:
                 self.asked[resource][i] += sign * amount
-        self._has_anti_affinity = self._has_anti_affinity or bool(request.rules.anti_affinity)
 
     def free(self, resource: str) -> Vector:
         """What each node has left of a resource that some node offers."""
         return self.offered[resource] - self.asked[resource]
 
-    def fits(self, request: PodRequest, nodes: Mapping[NodeName, NodeState]) -> Mask:
+    def fits(self, request: PodRequest, nodes: Mapping[NodeName, NodeState], around: Around | None) -> Mask:
         """The nodes whose rules and amounts let the Pod in; the same answer as `decide.rules.check` of each."""
         mask = self.admitted(request).copy()
         for resource, amount in _asks(request.rules.amounts).items():
             if amount <= 0:
                 continue
             mask &= self.free(resource) >= amount if resource in self.offered else self._untold
-        if self._has_anti_affinity or request.rules.anti_affinity:
+        if around is not None:
+            for i in np.flatnonzero(mask):
+                mask[i] = around.refuse(nodes[self.names[i]].rules) is None
+        if request.rules.ports or request.rules.spreads:
             for i in np.flatnonzero(mask):
                 node = nodes[self.names[i]]
                 mask[i] = check_present(request, node.rules, node.requests, self._settings) is None

@@ -68,9 +68,9 @@ class Blind:
         most = MOST_TRIES if arrival.pod.owner else 1
         reason = ""
         while self.tries[request.uid] < most:
-            name = choose_node(ledger.table, ledger.nodes, request, self._random.choice)
+            name = choose_node(ledger, request, self._random.choice)
             if name is None:
-                return self._asking.once(request, lambda asked: refusal_of(ledger.nodes, asked, ledger.settings))
+                return self._asking.once(request, lambda asked: refusal_of(ledger, asked))
             started = self._start(ledger.nodes[name], arrival)
             if not isinstance(started, Failure):
                 return self._landed(arrival, name, started, now_s)

@@ -47,23 +47,28 @@ class Exact:
 
     def place(self, arrival: Arrival) -> Landing | Refusal:
         """Ours exactly, the others by amounts, bound ones where they are."""
+        return self._place(arrival, arrival.at_s)
+
+    def _place(self, arrival: Arrival, now_s: float) -> Landing | Refusal:
         request = arrival.request
         if request.bound_to is not None:
             return self._noted(where_it_runs(self.ledger, arrival, request.bound_to))
         if not request.is_planned:
-            landing = by_amounts(self.ledger, arrival, arrival.at_s)
+            landing = by_amounts(self.ledger, arrival, now_s)
             return self._noted(landing) if landing else self._asking.once(request, self._why_not_by_amounts)
         closed = self._closed_to(request)
         placement = self.search.best(request, closed)
         if placement is not None:
-            return self._landed(arrival, placement, arrival.at_s)
+            return self._landed(arrival, placement, now_s)
         if self.hold_back is not None:
             self.hold_back.refused(request)
         return self.search.why_not(request, closed) if closed else self._asking.once(request, self.search.why_not)
 
     def place_freed(self, arrival: Arrival, freed: Collection[NodeName], now_s: float) -> Landing | Refusal:
-        """Only the freed nodes can have room now that they had not before."""
+        """Only the freed nodes can have room now that they had not before, unless Pods on other nodes matter."""
         request = arrival.request
+        if self.ledger.company.around(request) is not None:
+            return self._place(arrival, now_s)
         if not request.is_planned:
             landing = by_amounts(self.ledger, arrival, now_s, freed)
             return self._noted(landing) if landing else self._asking.once(request, self._why_not_by_amounts)
@@ -105,7 +110,7 @@ class Exact:
         )
 
     def _why_not_by_amounts(self, request: PodRequest) -> Refusal:
-        return refusal_of(self.ledger.nodes, request, self.ledger.settings)
+        return refusal_of(self.ledger, request)
 
     def _noted(self, answer: Landing | Refusal) -> Landing | Refusal:
         if isinstance(answer, Landing):

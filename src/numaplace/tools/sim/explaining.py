@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from numaplace.decide.place import Placement, Room, room_of
+from numaplace.decide.rules import Around
 from numaplace.model.cluster import NodeState
 from numaplace.model.layout import homed
 from numaplace.model.refusal import NO_NODE, Refusal
@@ -12,16 +13,21 @@ from numaplace.tools.report.explanation import Explanation, NodeView, NumaView, 
 from numaplace.tools.sim.reasons import answer_of
 
 
-def explain(nodes: Iterable[NodeState], request: PodRequest, settings: Settings) -> Explanation:
-    """Every node's answer: those that take the Pod by rank, then refusals, the nearest miss first."""
-    views = sorted((view_of(node, request, settings) for node in nodes), key=_rank_of)
+def explain(
+    nodes: Iterable[NodeState], request: PodRequest, settings: Settings, around: Around | None = None
+) -> Explanation:
+    """Every node's answer: those that take the Pod by rank, then refusals, the nearest miss first.
+
+    `around` is what the Pods of the whole cluster mean for it, which may be more than `nodes`.
+    """
+    views = sorted((view_of(node, request, settings, around) for node in nodes), key=_rank_of)
     nearest = views[0].answer if views else NO_NODE
     return Explanation(request, request.full_name, nearest if isinstance(nearest, Refusal) else None, tuple(views))
 
 
-def view_of(node: NodeState, request: PodRequest, settings: Settings) -> NodeView:
+def view_of(node: NodeState, request: PodRequest, settings: Settings, around: Around | None) -> NodeView:
     """One node's answer and what each of its numas has."""
-    answer = answer_of(node, request, settings)
+    answer = answer_of(node, request, settings, around)
     return NodeView(node.name, answer, _numas(node, request, answer) if request.is_planned else ())
 
 

@@ -25,7 +25,7 @@ def by_amounts(
 ) -> Landing | None:
     """A Pod that is not ours: the least allocated node, `among` these if they are given; None if all refuse."""
     request = arrival.request
-    name = choose_node(ledger.table, ledger.nodes, request, among=among)
+    name = choose_node(ledger, request, among=among)
     if name is None:
         return None
     ledger.grant(request, name, None, now_s)

@@ -6,6 +6,7 @@ Every change goes through `decide.track.reduce`; node-level amounts follow along
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from numaplace.decide.rules import Company
 from numaplace.decide.track import reduce
 from numaplace.decide.track.events import PodBound, PodGranted, PodReleased
 from numaplace.model.allocation import Allocation
@@ -15,7 +16,7 @@ from numaplace.model.ids import NodeName, PodUid
 from numaplace.model.refusal import Refusal
 from numaplace.model.request import PodRequest
 from numaplace.model.settings import Settings
-from numaplace.tools.sim.amounts import AmountTable
+from numaplace.tools.sim.amounts import AmountTable, Mask
 
 
 class Ledger:
@@ -24,6 +25,7 @@ class Ledger:
     def __init__(self, state: ClusterState, settings: Settings) -> None:
         self.settings = settings
         self.table = AmountTable(tuple(state.nodes.values()), settings)
+        self.company = Company(state)
         self.where: dict[PodUid, NodeName] = {}
         self._nodes = dict(state.nodes)
 
@@ -36,6 +38,10 @@ class Ledger:
     def state(self) -> ClusterState:
         """The whole cluster as it is now."""
         return ClusterState(MappingProxyType(dict(self._nodes)))
+
+    def fits(self, request: PodRequest) -> Mask:
+        """The nodes whose rules and amounts let the Pod in, in the order of `table`."""
+        return self.table.fits(request, self._nodes, self.company.around(request))
 
     def grant(self, request: PodRequest, node: NodeName, allocation: Allocation | None, at_s: float) -> NodeState:
         """Bind a Pod; the node as it is then. BrokenPromiseError if it takes what another Pod has."""
@@ -69,4 +75,5 @@ class Ledger:
         if isinstance(after, Refusal):
             return after
         self._nodes[name] = after.nodes[name]
+        self.company.update(after.nodes[name])
         return None

@@ -53,7 +53,7 @@ class Ordered:
         """The first placement in the order; these orders hold no node back."""
         ledger, table = self.ledger, self.ledger.table
         refused = self._refused.setdefault(shape_of(request), np.full(len(table.names), -1, np.int64))
-        candidates = np.flatnonzero(table.fits(request, ledger.nodes) & (refused != self._version))
+        candidates = np.flatnonzero(ledger.fits(request) & (refused != self._version))
         order = self.order(table, ledger.settings.gpu_resource)
         for i in candidates[np.argsort(order[candidates], kind="stable")]:
             answer = place_on(ledger.nodes[table.names[i]], request, ledger.settings)
@@ -65,11 +65,11 @@ class Ordered:
     def why_not(self, request: PodRequest, closed: Collection[NodeName] = ()) -> Refusal:
         """A refusal of the rules, or the exact one of a node that they admit."""
         ledger, table = self.ledger, self.ledger.table
-        for i in np.flatnonzero(table.fits(request, ledger.nodes)):
+        for i in np.flatnonzero(ledger.fits(request)):
             answer = place_on(ledger.nodes[table.names[i]], request, ledger.settings)
             if isinstance(answer, Refusal):
                 return answer
-        return refusal_of(ledger.nodes, request, ledger.settings)
+        return refusal_of(ledger, request)
 
     def update(self, node: NodeState) -> None:
         """What the node refused before it may take now."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Iterable
 
 from numaplace.decide.place import Placement, judge
 from numaplace.decide.place.shape import shape_of
-from numaplace.decide.rules import check
+from numaplace.decide.rules import Around, check
 from numaplace.model.cluster import NodeState
 from numaplace.model.refusal import Code, Refusal
 from numaplace.model.request import PodRequest
@@ -36,27 +36,32 @@ class Asking:
         shape = shape_of(request)
         if shape in self.known:
             return self.known[shape]
-        nodes = self.ledger.nodes
-        self.left -= len(nodes)
+        ledger = self.ledger
+        self.left -= len(ledger.nodes)
         if self.left < 0:
             return ()
-        self.known[shape] = reasons_of(refusals(nodes.values(), request, self.ledger.settings))
+        around = ledger.company.around(request)
+        self.known[shape] = reasons_of(refusals(ledger.nodes.values(), request, ledger.settings, around))
         return self.known[shape]
 
 
-def refusals(nodes: Iterable[NodeState], request: PodRequest, settings: Settings) -> Iterable[Refusal]:
+def refusals(
+    nodes: Iterable[NodeState], request: PodRequest, settings: Settings, around: Around | None
+) -> Iterable[Refusal]:
     """The refusal of every node that has one."""
     for node in nodes:
-        answer = answer_of(node, request, settings)
+        answer = answer_of(node, request, settings, around)
         if isinstance(answer, Refusal):
             yield answer
 
 
-def answer_of(node: NodeState, request: PodRequest, settings: Settings) -> Placement | Refusal | None:
+def answer_of(
+    node: NodeState, request: PodRequest, settings: Settings, around: Around | None
+) -> Placement | Refusal | None:
     """One node's answer; None: it takes the Pod, and nobody looks inside."""
     if request.is_planned:
-        return judge(node, request, settings)
-    return check(request, node.rules, node.requests, settings)
+        return judge(node, request, settings, around)
+    return check(request, node.rules, node.requests, settings, around)
 
 
 def reasons_of(answers: Iterable[Refusal]) -> tuple[Reason, ...]:

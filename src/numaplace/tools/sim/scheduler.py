@@ -4,18 +4,17 @@ Places Pods that are not ours, and all Pods in comparisons with what there is wi
 numaplace. docs/explanation/kubelet-model.md says what is modelled and what is not.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
 from numaplace.decide.rules import check
-from numaplace.model.cluster import NodeState
 from numaplace.model.ids import NodeName
 from numaplace.model.refusal import NO_NODE, Refusal
 from numaplace.model.request import PodRequest
 from numaplace.model.rules import CPU, MEMORY
-from numaplace.model.settings import Settings
 from numaplace.tools.sim.amounts import UNTOLD, AmountTable, Vector
+from numaplace.tools.sim.ledger import Ledger
 
 # What a Pod without requests counts as in the score (kube-scheduler, NodeResourcesFit).
 _USUAL_CPU_MILLI, _USUAL_MEMORY_BYTES = 100, 200 << 20
@@ -30,14 +29,10 @@ def first_of(tied: Sequence[int]) -> int:
 
 
 def choose_node(
-    table: AmountTable,
-    nodes: Mapping[NodeName, NodeState],
-    request: PodRequest,
-    tie: Tie = first_of,
-    among: Collection[NodeName] | None = None,
+    ledger: Ledger, request: PodRequest, tie: Tie = first_of, among: Collection[NodeName] | None = None
 ) -> NodeName | None:
     """The node that the Pod is bound to: of those (`among` them) that let it in, the one that is least allocated."""
-    open_nodes = np.flatnonzero(table.fits(request, nodes))
+    table, open_nodes = ledger.table, np.flatnonzero(ledger.fits(request))
     if among is not None:
         open_nodes = np.array([i for i in open_nodes if table.names[i] in among], np.int64)
     if not len(open_nodes):
@@ -63,7 +58,8 @@ def _share_left(table: AmountTable, resource: str, amount: int) -> Vector:
     return np.where(offered < UNTOLD, shares.astype(np.int64), 0)
 
 
-def refusal_of(nodes: Mapping[NodeName, NodeState], request: PodRequest, settings: Settings) -> Refusal:
+def refusal_of(ledger: Ledger, request: PodRequest) -> Refusal:
     """The refusal of one node, that which comes last in the order of codes, for a Pod that none lets in."""
-    answers = (check(request, node.rules, node.requests, settings) for node in nodes.values())
+    around, nodes = ledger.company.around(request), ledger.nodes.values()
+    answers = (check(request, node.rules, node.requests, ledger.settings, around) for node in nodes)
     return max(filter(None, answers), key=lambda refusal: refusal.code.precedence, default=NO_NODE)
