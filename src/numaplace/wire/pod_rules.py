@@ -44,7 +44,7 @@ def read_rules(spec: obj.PodSpec, meta: obj.Metadata, namespace: str, where: str
     return PodRules(
         labels=labels,
         node_selector=spec.node_selector or {},
-        required_terms=None if node.required is None else _node_terms(node.required, f"{at}.nodeAffinity"),
+        required_terms=None if node.required is None else read_node_terms(node.required, f"{at}.nodeAffinity"),
         preferred_terms=tuple(_preferred(term, f"{at}.nodeAffinity") for term in node.preferred or ()),
         tolerations=tuple(_toleration(one, f"{where}: spec.tolerations") for one in spec.tolerations or ()),
         affinity=tuple(_pod_term(term, labels, namespace, f"{at}.podAffinity") for term in near.required or ()),
@@ -93,7 +93,8 @@ def _chosen(text: str, legal: tuple[T, ...], where: str) -> T:
     raise InputError(where, found=shown(text), wanted=", ".join(map(str, legal)))
 
 
-def _node_terms(selector: obj.NodeSelector, where: str) -> tuple[NodeTerm, ...]:
+def read_node_terms(selector: obj.NodeSelector, where: str) -> tuple[NodeTerm, ...]:
+    """The terms of a node selector; InputError when there is none, or one is not well formed."""
     if not selector.node_selector_terms:
         raise InputError(f"{where}: nodeSelectorTerms", found="an empty list", wanted="at least one term")
     return tuple(_node_term(term, where) for term in selector.node_selector_terms)
