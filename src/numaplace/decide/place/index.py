@@ -24,7 +24,7 @@ from numaplace.decide.place.sentence import grouped
 from numaplace.decide.place.signature import signature_of
 from numaplace.decide.place.trial import Choice
 from numaplace.decide.place.verdicts import Verdicts
-from numaplace.decide.rules import Company, check_node, check_present, rules_key, wishes_met
+from numaplace.decide.rules import Company, rules_key, wishes_met
 from numaplace.model.cluster import ClusterState, NodeState
 from numaplace.model.errors import BrokenPromiseError
 from numaplace.model.ids import NodeName
@@ -56,11 +56,18 @@ class _Table:
 class NodeIndex:
     """Finds the best node for one Pod after another; owned by one planner, told of every change."""
 
-    def __init__(self, state: ClusterState, settings: Settings = Settings(), *, log_entries: int = LOG_ENTRIES) -> None:
+    def __init__(
+        self,
+        state: ClusterState,
+        settings: Settings = Settings(),
+        company: Company | None = None,  # of the same nodes, where somebody keeps one already
+        *,
+        log_entries: int = LOG_ENTRIES,
+    ) -> None:
         self.settings = settings
         self._log_entries = log_entries
         self.rows = Rows(tuple(state.nodes.values()))
-        self.company = Company(state)
+        self.company = Company(state) if company is None else company
         self._tables: OrderedDict[Hashable, _Table] = OrderedDict()
         self._log: list[int] = []  # rows changed, oldest first
         self._answers: dict[tuple[Ask, Hashable], Choice | None] = {}
@@ -107,13 +114,6 @@ class NodeIndex:
             table.ranks[i] = ranks[i] = self._exact_rank(table, i, request, ask)
             table.exact[i] = True
         return None
-
-    def refuse(self, request: PodRequest, name: NodeName) -> Refusal | None:
-        """What the rules say of a node, for a Pod that may have been promised a place there already."""
-        node = self.node(name)
-        return check_node(request, node.rules, self.settings) or (
-            self.company.refuse(request, node) or check_present(request, node.rules, node.requests, self.settings)
-        )
 
     def why_not(self, request: PodRequest, closed: Collection[NodeName] = ()) -> Refusal:
         """Why `best` found nothing: the codes of all nodes counted, and the nearest miss in full.

@@ -26,6 +26,7 @@ from numaplace.decide.rules.enabled import is_enabled
 from numaplace.decide.rules.relation import ELSEWHERE, Condition, Namespaces
 from numaplace.decide.rules.volumes import look_up
 from numaplace.decide.rules.wishes import wishes_met
+from numaplace.model.cluster import NodeState
 from numaplace.model.refusal import Refusal
 from numaplace.model.request import PodRequest
 from numaplace.model.rules import NodeRules
@@ -40,6 +41,7 @@ __all__ = [
     "check",
     "check_node",
     "check_present",
+    "check_promised",
     "daemon_belongs",
     "is_enabled",
     "look_up",
@@ -71,6 +73,15 @@ def check(
         check_node(request, node, settings)
         or (None if around is None else around.refuse(node))
         or check_present(request, node, present, settings)
+    )
+
+
+def check_promised(request: PodRequest, node: NodeState, company: Company, settings: Settings) -> Refusal | None:
+    """The same for a Pod that may be counted on the node already: whether its promise is still good."""
+    return (
+        check_node(request, node.rules, settings)
+        or company.refuse(request, node)
+        or check_present(request, node.rules, node.requests, settings)
     )
 
 

@@ -4,6 +4,7 @@ The keeper's own; it adds who stands in which node's book, what the index has no
 been told yet, and where something was given back.
 """
 
+from numaplace.decide.rules import Company
 from numaplace.decide.track import Event, NodeSeen, PodBound, PodEnded, PodGranted, PodHeld, ReportArrived, reduce
 from numaplace.model.cluster import ClusterState, Holder, NodeState, Phase
 from numaplace.model.ids import NodeName, PodUid
@@ -15,6 +16,7 @@ class Book:
 
     def __init__(self) -> None:
         self.nodes: dict[NodeName, NodeState] = {}
+        self.company = Company(ClusterState())  # the same nodes, for the rules about Pods on other nodes
         self.where: dict[PodUid, NodeName] = {}  # the node in whose book a Pod stands
         self._changed: set[NodeName] = set()
         self._freed: set[NodeName] = set()
@@ -63,8 +65,10 @@ class Book:
             self.where.pop(uid, None)
         if node is None:
             del self.nodes[name]
+            self.company.remove(name)
         else:
             self.nodes[name] = node
+            self.company.update(node)
         self._changed.add(name)
         if isinstance(event, PodEnded):
             self._ending.add(name)

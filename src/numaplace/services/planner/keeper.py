@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import MappingProxyType
 
 from numaplace.decide.place import NodeIndex
-from numaplace.decide.rules import check
+from numaplace.decide.rules import check_promised
 from numaplace.decide.track import (
     NodeGone,
     NodeSeen,
@@ -108,7 +108,7 @@ class Keeper:
             self._place(pod)
         self._restoring = False
         self._book.take_changed()
-        self.index = NodeIndex(self.state, self.settings)
+        self.index = NodeIndex(self.state, self.settings, self._book.company)
 
     def close(self) -> None:
         """Forget the book, and go on collecting."""
@@ -343,7 +343,7 @@ class Keeper:
 
     def _takes(self, node: NodeState, request: PodRequest) -> bool:
         known = node.topology is not None and not node.stale
-        return known and check(request, node.rules, node.requests, self.settings) is None
+        return known and check_promised(request, node, self._book.company, self.settings) is None
 
 
 def _rebuilding_order(pod: LivePod) -> tuple[int, float, str, str]:
