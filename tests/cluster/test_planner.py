@@ -189,11 +189,11 @@ async def test_cordons_and_taints_are_judged_before_a_plan(stage: Stage) -> None
 
 
 @pytest.mark.parametrize("seen", [0, 1, 7, 15])
-@pytest.mark.parametrize("point", ["hint", "gate", "binding"])
+@pytest.mark.parametrize("point", ["gate", "binding"])
 async def test_a_planner_that_is_killed_is_followed_by_one_that_goes_on(
     plane: ControlPlane, stage: Stage, seen: int, point: str
 ) -> None:
-    reached = {"hint": allocation_of, "gate": lambda pod: not pod["spec"].get("schedulingGates"), "binding": is_bound}
+    reached = {"gate": lambda pod: not pod["spec"].get("schedulingGates"), "binding": is_bound}
     await stage.nodes(alike(4))
     names = [f"p{i:02}" for i in range(16)]
     with PlannerProcess(plane) as first:
@@ -208,15 +208,17 @@ async def test_a_planner_that_is_killed_is_followed_by_one_that_goes_on(
 
 
 async def test_writes_whose_answers_are_lost_or_wrong_are_made_once(plane: ControlPlane, stage: Stage) -> None:
-    await stage.nodes(alike(2))
     names = [f"p{i}" for i in range(8)]
     async with FaultyProxy(plane.access(PLANNER), plane.authority) as proxy, Kube(proxy.access()) as kube:
-        for effect in (LoseAnswer(), Answer(409, "Conflict"), Answer(500, "InternalError"), LoseAnswer()):
-            proxy.fail(effect, "PATCH", "/status")
-            proxy.fail(effect, "PATCH", "/pods/p")
         planner = asyncio.create_task(run(kube, Settings(), Limits(), Seat(LEASE_KEY), None))
         try:
             await stage.add(*(gated(name) for name in names))
+            for name in names:
+                await stage.until_refused(name, "NODE_RULE")  # so that a hint comes first
+            for effect in (LoseAnswer(), Answer(409, "Conflict"), Answer(500, "InternalError"), LoseAnswer()):
+                proxy.fail(effect, "PATCH", "/status")
+                proxy.fail(effect, "PATCH", "/pods/p")
+            await stage.nodes(alike(2))
             pods = await stage.until_bound(*names)
             proxy.cut_watches()
             await stage.add(gated("late", gpus=8, cpus=8))

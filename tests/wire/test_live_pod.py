@@ -110,8 +110,8 @@ def test_a_pod_that_runs_counts_by_its_amounts_whatever_it_says() -> None:
 def test_the_pin_is_added_to_every_term_that_can_match(own: Any, patched: Any) -> None:
     pod = live(schedulingGates=[GATE], affinity={} if own is None else affinity(*own))
     assert isinstance(pod.asks, PodRequest)
-    change = wire.ungate(pod, pod.asks, N1)
-    assert change["metadata"] == {"uid": "u1"}
+    change = wire.ungate(pod, pod.asks, allocation_wire.decode(ALLOCATION, "test"))
+    assert change["metadata"] == {"uid": "u1", "annotations": {keys.ALLOCATION: ALLOCATION}}
     assert change["spec"] == {
         "schedulingGates": [{"$patch": "delete", "name": keys.PLAN_GATE}],
         "affinity": affinity(*patched),

@@ -82,12 +82,16 @@ def hint(pod: LivePod, allocation: Allocation, at: str) -> Change:
     return {"metadata": {"uid": pod.uid, **_carrying(allocation)}, "status": change}
 
 
-def ungate(pod: LivePod, request: PodRequest, node: NodeName) -> Change:
-    """For the Pod: our gate is gone, and every term that can match keeps it to `node`."""
+def ungate(pod: LivePod, request: PodRequest, allocation: Allocation) -> Change:
+    """For the Pod: what it gets, our gate is gone, and every term that can match keeps it to the planned node."""
+    node = allocation.node
     terms = request.rules.required_terms
     pinned = [_term(one, pin_to(node)) for one in ([NodeTerm(fields=(pin_to(node),))] if terms is None else terms)]
     affinity = {"nodeAffinity": {_AFFINITY: {"nodeSelectorTerms": pinned}}}
-    return {"metadata": {"uid": pod.uid}, "spec": {**_without_gate(), "affinity": affinity}}
+    return {
+        "metadata": {"uid": pod.uid, **_carrying(allocation)},
+        "spec": {**_without_gate(), "affinity": affinity},
+    }
 
 
 def lift_gate(pod: LivePod) -> Change:

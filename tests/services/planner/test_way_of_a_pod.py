@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from numaplace.adapters.kube.fake import Answer
 from numaplace.model import keys
 from numaplace.services.planner import Limits
 from tests.services.planner.reader import allocation_of, double_grants, misplaced, pin_of
@@ -21,13 +22,27 @@ async def test_a_waiting_pod_gets_its_devices_its_node_and_its_way() -> None:
     assert "schedulingGates" not in pod["spec"]
 
 
-async def test_a_pod_costs_two_writes() -> None:
+async def test_a_pod_costs_one_write() -> None:
     async with world_of(nodes_of()) as world:
         world.start()
         world.add(gated("p"))
         await world.until_bound("p")
         await world.quiet()
-        assert (world.asked("PATCH"), world.asked("POST")) == (2, 0)
+        assert (world.asked("PATCH"), world.asked("POST")) == (1, 0)
+
+
+async def test_a_pod_that_had_to_wait_is_hinted_before_it_is_let_go() -> None:
+    async with world_of([], scheduling=False) as world:
+        world.add(gated("p"))
+        world.start()
+        await world.until_refused("p")
+        world.server.fail(Answer(503), "PATCH", "/pods/p", 1000)
+        world.add_nodes(nodes_of())
+        await world.until(lambda: world.asked("PATCH", "/p/status") > 1)
+        assert world.pod("p")["spec"]["schedulingGates"]
+        world.server.faults.clear()
+        await world.until(lambda: pin_of(world.pod("p")) == "n1")
+        assert world.pod("p")["status"]["nominatedNodeName"] == "n1"
 
 
 async def test_pods_go_in_the_order_of_priority_then_age() -> None:
@@ -103,13 +118,13 @@ async def test_a_plan_leaves_the_room_that_pods_without_plans_use() -> None:
         await world.until_refused("p", code="CPUS_SHORT")
 
 
-async def test_hints_are_few_at_a_time() -> None:
+async def test_plans_on_their_way_are_few_at_a_time() -> None:
     async with world_of(nodes_of(2), scheduling=False) as world:
         world.add(*(gated(f"p{i}") for i in range(6)))
         world.start(limits := Limits(outstanding=2, tick_s=0.02))
         await world.until(lambda: sum(1 for pod in world.pods if not pod["spec"].get("schedulingGates")) == 2)
         await world.quiet()
-        assert sum(1 for pod in world.pods if pod["status"].get("nominatedNodeName")) == limits.outstanding
+        assert sum(1 for pod in world.pods if allocation_of(pod)) == limits.outstanding
         world.scheduling = True
         world.server.store.wake()
         await world.until_bound(*(f"p{i}" for i in range(6)))

@@ -90,10 +90,14 @@ class Kube(Transport):
         *,
         subresource: str = "",
         repeatable: bool = False,
+        once: bool = False,
     ) -> bytes:
-        """Change a part of the object; `repeatable` allows to send it again when an answer is lost."""
+        """Change a part of the object; `repeatable` allows to send it again when an answer is lost.
+
+        With `once` it is sent one time, whatever comes back: for what must be thought about before each attempt.
+        """
         path = resource.path(namespace, name, subresource)
-        request = Request("PATCH", path, patch.query, patch.body, patch.content_type, repeatable)
+        request = Request("PATCH", path, patch.query, patch.body, patch.content_type, repeatable, once)
         return await self.send(request)
 
     async def delete(

@@ -40,7 +40,7 @@ class Request:
     body: bytes | None = None
     content_type: str = "application/json"
     repeatable: bool = False
-    once: bool = False  # "too busy" is an answer the caller wants to have, not to wait out
+    once: bool = False  # the caller wants to have the first answer, whatever it is
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"

@@ -1,4 +1,4 @@
-"""Carrier: makes a plan true in the cluster: hint, gate away with the pin, until the Pod is bound.
+"""Carrier: makes a plan true in the cluster: one patch that ends the wait, until the Pod is bound.
 
 Each plan is one task. Every write may fail, happen without an answer, or meet a Pod
 that changed: then the Pod is read again and its state says what is next.
@@ -59,16 +59,19 @@ class Carrier:
         self._group.create_task(self._carry(pod, request, allocation, hinted))
 
     async def _carry(self, pod: LivePod, request: PodRequest, allocation: Allocation, hinted: bool) -> None:
-        """Hint and ungate, again and again until both are done or the plan is no good any more."""
+        """End the wait, again and again until it is done or the plan is no good any more.
+
+        The pin does what a hint does, and more. A Pod that had to wait wants room that is scarce, and its condition
+        must change anyway: there a hint comes first and keeps the room (docs/decisions/0014).
+        """
         backoff, wrong = Backoff(), 0
         told = await self._notices.settle(pod.uid)
         while self._is_good(pod, allocation):
             try:
-                if not hinted:
+                if not hinted and _needs_hint(told(pod), allocation.node):
                     await self._writes.hint(told(pod), allocation)
                     hinted = True
-                if not self._is_good(pod, allocation):
-                    break
+                    continue
                 await self._writes.ungate(pod, request, allocation)
                 self._busy.discard(pod.uid)
                 return
@@ -91,6 +94,8 @@ class Carrier:
             if found is None or found.stage is not Stage.WAITS:
                 self._hand_over(pod, found)
                 return
+            if found.asks != request:
+                self._keeper.see_pod(found)  # which ends the promise
             pod, hinted = found, (found.hint, found.allocation) == (allocation.node, allocation)
         self._take_back(pod, allocation)
 
@@ -184,3 +189,8 @@ class Carrier:
     def _fails(self, what: str, pod: LivePod, error: KubeError) -> None:
         self._metrics.failures.labels(what).inc()
         _LOG.warning("a write to a Pod failed", extra={"pod": pod.full_name, "what": what, "error": str(error)})
+
+
+def _needs_hint(pod: LivePod, node: NodeName) -> bool:
+    """Whether the Pod had to wait, or is hinted to another node by a planner before us."""
+    return pod.has_condition or pod.hint not in (None, node)

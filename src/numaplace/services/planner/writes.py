@@ -54,8 +54,11 @@ class Writes:
         await self._patch("hint", pod, wire.hint(pod, allocation, self._now()), "status")
 
     async def ungate(self, pod: LivePod, request: PodRequest, allocation: Allocation) -> None:
-        """Let the scheduler have the Pod, for the planned node only."""
-        await self._patch("ungate", pod, wire.ungate(pod, request, allocation.node))
+        """Say what the Pod gets, and let the scheduler have it for the planned node only.
+
+        Sent once: what cannot be undone is looked at again before the next attempt.
+        """
+        await self._patch("ungate", pod, wire.ungate(pod, request, allocation), once=True)
 
     async def lift_gate(self, pod: LivePod) -> None:
         """Let the scheduler have a Pod that asks nothing of ours."""
@@ -92,10 +95,12 @@ class Writes:
         found = wire.live_pod_of(msgspec.json.decode(body, type=PodObject), settings)
         return found if found.uid == pod.uid else None
 
-    async def _patch(self, what: str, pod: LivePod, change: wire.Change, subresource: str = "") -> None:
+    async def _patch(
+        self, what: str, pod: LivePod, change: wire.Change, subresource: str = "", *, once: bool = False
+    ) -> None:
         with self._timed(what):
             await self._kube.patch(
-                PODS, pod.name, strategic(change), pod.namespace, subresource=subresource, repeatable=True
+                PODS, pod.name, strategic(change), pod.namespace, subresource=subresource, repeatable=True, once=once
             )
 
     @contextmanager
