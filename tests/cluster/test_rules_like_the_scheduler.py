@@ -19,6 +19,7 @@ import pytest
 from numaplace.adapters.kube import Key, Kube, Resource
 from numaplace.adapters.kube.resources import CLAIMS, NAMESPACES, NODES, PODS, STORAGE_CLASSES, VOLUMES
 from numaplace.decide.rules import Company, check, look_up
+from numaplace.model.allocation import Allocation
 from numaplace.model.catalog import Catalog
 from numaplace.model.cluster import ClusterState, Holder, NodeState, node_state
 from numaplace.model.ids import NodeName
@@ -128,7 +129,8 @@ def _pinned(
         nodes = sorted(node for (pod, node), (refusal, _) in verdicts.items() if pod == request.name and not refusal)
         if nodes:
             node, pod = draw.choice(nodes), by_name[request.name]
-            kept = ungate(LivePod(request.uid, request.namespace, request.name, request), request, node)
+            allocation = Allocation(node, (), request.policy, 1, {})
+            kept = ungate(LivePod(request.uid, request.namespace, request.name, request), request, allocation)
             affinity = {**pod["spec"].get("affinity", {}), **kept["spec"]["affinity"]}
             meta = {**pod["metadata"], "name": f"{request.name}-pinned"}
             yield {"metadata": meta, "spec": {**pod["spec"], "affinity": affinity}}, node
