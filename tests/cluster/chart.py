@@ -20,7 +20,7 @@ from tests.cluster.control_plane import ControlPlane
 from tests.objects import OURS, container, pod_object
 
 # There is no kubelet that could run the planner's Pods; the lane runs it as a process with the same identity.
-VALUES: Mapping[str, Any] = {"planner": {"replicas": 0}}
+VALUES: Mapping[str, Any] = {"planner": {"replicas": 0}, "agent": {"enabled": True}}
 _LAST = ("numaplace-gate", "numaplace-rules")  # of their kind: when they are in force, those before them are
 _IN_FORCE_S = 30.0
 

@@ -1,6 +1,6 @@
 """Identities that may do what is written down and nothing else, for whatever runs against the control plane."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -45,9 +45,12 @@ async def identity(plane: ControlPlane, user: str, rules: Sequence[Rule]) -> Acc
     return plane.access(user)
 
 
-async def service_account(plane: ControlPlane, admin: Kube, account: Key) -> Access:
-    """Access as a service account that is there already, by a token as Pods get it."""
-    asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+async def service_account(
+    plane: ControlPlane, admin: Kube, account: Key, *, bound_to: Mapping[str, str] | None = None
+) -> Access:
+    """Access as a service account that is there already, by a token as Pods get it; `bound_to` names such a Pod."""
+    spec = {"boundObjectRef": bound_to} if bound_to else {}
+    asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
     answer = await admin.create(SERVICE_ACCOUNTS, asked, account.namespace, name=account.name, subresource="token")
     token: str = msgspec.json.decode(answer)["status"]["token"]
     return replace(plane.access("nobody"), credentials=Fixed(Credential(token)), namespace=account.namespace)
