@@ -77,6 +77,10 @@ class Keeper:
         holder = self.holder(uid)
         return holder.allocation if holder is not None and holder.phase is Phase.HELD else None
 
+    def report_age_s(self, name: NodeName) -> float | None:
+        """How long ago a node's agent was heard of; None if it never says, or nothing is known of it."""
+        return self._reports.age_s(name)
+
     def keeps_rules(self, uid: PodUid) -> bool:
         """Whether the node that was promised to a Pod may still take it."""
         holder, name = self.holder(uid), self._book.where.get(uid)

@@ -48,14 +48,19 @@ class Reports:
         if silent:
             self._heard.pop(name, None)
 
+    def age_s(self, name: NodeName) -> float | None:
+        """How long ago the agent of this node was heard of; None if it never says."""
+        heard = self._heard.get(name)
+        return None if heard is None else self._clock() - heard.at_s
+
     def silent(self) -> Iterator[NodeName]:
         """The nodes whose agents were not heard of for longer than the limit."""
         return (name for name in self._heard if self.is_silent(name))
 
     def is_silent(self, name: NodeName) -> bool:
         """Whether the agent of this node was not heard of for longer than the limit; False if it never says."""
-        heard = self._heard.get(name)
-        return heard is not None and heard.at_s < self._clock() - self._limit_s
+        age_s = self.age_s(name)
+        return age_s is not None and age_s > self._limit_s
 
     def _hear(self, name: NodeName, renewed: float | None) -> None:
         if renewed is None:

@@ -9,7 +9,7 @@ import click
 from numaplace.model.errors import InputError
 
 try:
-    from numaplace.adapters.kube import default_paths, in_cluster, is_in_cluster, load_kubeconfig
+    from numaplace.adapters.kube import Access, default_paths, in_cluster, is_in_cluster, load_kubeconfig
 except ModuleNotFoundError as error:
     raise InputError(
         "numaplace", found=f"no package {error.name}", wanted="pip install numaplace[kube] for commands on a cluster"
@@ -21,13 +21,13 @@ def access_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def reaching(*, kubeconfig: Path | None, context: str | None, **others: object) -> None:
-        if kubeconfig is None and context is None and is_in_cluster():
-            access = in_cluster()
-        else:
-            paths = default_paths() if kubeconfig is None else (kubeconfig,)
-            access = load_kubeconfig(paths, context or "")
-        command(access=access, **others)
+        command(access=find_access(kubeconfig, context), **others)
 
+    return with_access_options(reaching)
+
+
+def with_access_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the bare options, for a command that may not need a cluster at all."""
     for option in reversed(
         (
             click.option(
@@ -38,5 +38,12 @@ def access_options(command: Callable[..., None]) -> Callable[..., None]:
             click.option("--context", help="Context of the kubeconfig  [default: its current one]"),
         )
     ):
-        reaching = option(reaching)
-    return reaching
+        command = option(command)
+    return command
+
+
+def find_access(kubeconfig: Path | None, context: str | None) -> Access:
+    """How to reach the cluster that the options mean."""
+    if kubeconfig is None and context is None and is_in_cluster():
+        return in_cluster()
+    return load_kubeconfig(default_paths() if kubeconfig is None else (kubeconfig,), context or "")

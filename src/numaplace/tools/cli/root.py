@@ -9,8 +9,9 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from collections.abc import Mapping
 from importlib import import_module
-from typing import NamedTuple, NoReturn
+from typing import ClassVar, NamedTuple, NoReturn
 
 import click
 
@@ -34,20 +35,35 @@ COMMANDS: dict[str, Entry] = {
     "capture": Entry("numaplace.tools.cli.capture:capture", "write what describes this machine to an archive"),
     "simulate": Entry("numaplace.tools.cli.simulate:simulate", "place Pods on a cluster that exists on paper"),
     "explain": Entry("numaplace.tools.cli.explain:explain", "say where a Pod would go, and why not elsewhere"),
+    "status": Entry("numaplace.tools.cli.status:status", "say who holds what in a cluster, and who waits"),
     "planner": Entry("numaplace.tools.cli.planner:planner", "give the waiting Pods of a cluster their places"),
 }
 
 
 class LazyGroup(click.Group):
-    """A group that knows its commands by name and imports only the one that runs."""
+    """A group that knows its commands by name and imports only the one that runs.
+
+    `usual` is the command that is meant where none is named: `capture -o FILE` is
+    `capture machine -o FILE`.
+    """
+
+    entries: ClassVar[Mapping[str, Entry]] = COMMANDS
+    usual: ClassVar[str] = ""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the usual command's name in front where no other, and no help, is asked for."""
+        first = args[0] if args else ""
+        if self.usual and first not in self.entries and first not in self.get_help_option_names(ctx):
+            args = [self.usual, *args]
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name the commands in the order of the table: the order in which people need them."""
-        return list(COMMANDS)
+        return list(self.entries)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return one command; None when the table has no such name."""
-        entry = COMMANDS.get(cmd_name)
+        entry = self.entries.get(cmd_name)
         if entry is None:
             return None
         module, _, attribute = entry.target.partition(":")
@@ -58,9 +74,9 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands from the table alone, importing none of them."""
-        if COMMANDS:
+        if self.entries:
             with formatter.section("Commands"):
-                formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+                formatter.write_dl([(name, entry.summary) for name, entry in self.entries.items()])
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -69,7 +85,12 @@ def root() -> None:
     """Place CPU, GPU and RDMA together, and say why when it cannot be done."""
 
 
-def main() -> NoReturn:
+def kubectl_plugin() -> NoReturn:
+    """The same as a plugin: `kubectl numaplace …` runs the program kubectl-numaplace."""
+    main("kubectl numaplace")
+
+
+def main(prog_name: str = "numaplace") -> NoReturn:
     """Run the command line of this process and exit.
 
     Status 0: done. 1: interrupted, or our output found no reader or no room. 2: the input
@@ -77,7 +98,7 @@ def main() -> NoReturn:
     """
     try:
         try:
-            root.main(prog_name="numaplace")
+            root.main(prog_name=prog_name)
         finally:
             sys.stdout.flush()
     except BrokenPromiseError:

@@ -36,6 +36,16 @@ def clock(seconds: float) -> str:
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
 
 
+def age(seconds: float) -> str:
+    """As kubectl writes ages: `12s`, `4m10s`, `3h5m`, `12d`."""
+    whole = max(0, int(seconds))
+    for unit_s, unit, part_s, part in ((86400, "d", 3600, "h"), (3600, "h", 60, "m"), (60, "m", 1, "s")):
+        if whole >= unit_s:
+            rest = whole % unit_s // part_s
+            return f"{whole // unit_s}{unit}{f'{rest}{part}' if rest and whole < 10 * unit_s else ''}"
+    return f"{whole}s"
+
+
 def cpus_text(allocation: Allocation) -> str:
     """The Pod's own CPUs; what it shares in words."""
     own = allocation.cpus

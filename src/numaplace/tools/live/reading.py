@@ -1,0 +1,94 @@
+"""What a cluster holds, read once, into the planner's own book.
+
+The keeper and the decoders are the planner's, so that what is shown is what it would
+see. Three lists are all that is asked; rights to read them are enough.
+"""
+
+import asyncio
+import time
+from dataclasses import dataclass
+from typing import TypeVar
+
+from numaplace.adapters.kube import Access, ExpiredError, Kube, Resource
+from numaplace.adapters.kube.objects import metadata_of
+from numaplace.adapters.kube.resources import NODES, PODS, REPORTS
+from numaplace.model.errors import InputError
+from numaplace.model.ids import NodeName
+from numaplace.model.settings import Settings
+from numaplace.services.planner.keeper import Keeper
+from numaplace.services.planner.limits import Limits
+from numaplace.services.planner.news import News
+from numaplace.wire.cluster import ClusterObjects
+from numaplace.wire.live_pod import live_pod_of
+from numaplace.wire.nodes import NodeObject, ReportObject, node_of
+from numaplace.wire.pod_object import PodObject
+
+T = TypeVar("T")
+
+LIST_ATTEMPTS = 3  # a list that takes longer than the server remembers its version is begun again
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A cluster as its planner would see it."""
+
+    keeper: Keeper
+    objects: ClusterObjects
+    news: tuple[News, ...]  # what the book makes of it: promises that clash, Pods that strayed
+    problems: tuple[str, ...]  # what could not be read, in sentences
+
+
+def read_cluster(access: Access) -> ClusterObjects:
+    """List what there is; KubeError says what the API server has against it."""
+    return asyncio.run(_listed(access))
+
+
+async def _listed(access: Access) -> ClusterObjects:
+    async with Kube(access) as kube:
+        problems: list[str] = []
+        nodes, reports, pods = await asyncio.gather(
+            _all_of(kube, NODES, NodeObject, problems),
+            _all_of(kube, REPORTS, ReportObject, problems),
+            _all_of(kube, PODS, PodObject, problems),
+        )
+    return ClusterObjects(nodes, reports, pods, time.time(), tuple(problems))
+
+
+async def _all_of(kube: Kube, resource: Resource, kind: type[T], problems: list[str]) -> tuple[T, ...]:
+    for attempt in range(LIST_ATTEMPTS):
+        found: list[T] = []
+        broken: list[tuple[bytes, str]] = []
+        try:
+            async for page in kube.pages(resource, kind):
+                found += page.objects
+                broken += page.broken
+        except ExpiredError:
+            if attempt + 1 == LIST_ATTEMPTS:
+                raise
+            continue
+        for body, problem in broken:
+            meta = metadata_of(body)
+            name = f"{meta.namespace}/{meta.name}" if meta.namespace else str(meta.name)
+            problems.append(f"{resource.kind} {name}: {problem}")
+        return tuple(found)
+    raise AssertionError("the last attempt returns or raises")
+
+
+def booked(objects: ClusterObjects, settings: Settings, limits: Limits) -> Reading:
+    """The planner's book of these objects; what it cannot read is told and left out, as the planner does it."""
+    keeper = Keeper(settings, limits, clock=lambda: 0.0, wall=lambda: objects.at_s)
+    problems = list(objects.problems)
+    for node in objects.nodes:
+        try:
+            keeper.see_node(node_of(node, f"Node {node.metadata.name}"))
+        except InputError as error:
+            problems.append(str(error))
+    for report in objects.reports:
+        try:
+            keeper.see_report(NodeName(report.metadata.name or ""), report)
+        except InputError as error:
+            problems.append(str(error))
+    for pod in objects.pods:
+        keeper.see_pod(live_pod_of(pod, settings))
+    keeper.open()
+    return Reading(keeper, objects, tuple(keeper.news()), tuple(problems))

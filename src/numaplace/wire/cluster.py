@@ -1,0 +1,145 @@
+"""A whole cluster as one JSON List: Nodes, their reports and the Pods, with the fields that numaplace reads.
+
+`numaplace capture cluster` writes it, `status`, `explain` and `simulate` read it; what
+`kubectl get nodes,noderesourcetopologies,pods -A -o json` prints is read as well.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from numaplace.model import keys
+from numaplace.model.errors import InputError
+from numaplace.wire.nodes import NodeObject, ReportObject
+from numaplace.wire.pod_object import Metadata, Part, PodObject
+from numaplace.wire.report import renewed_s
+from numaplace.wire.strict import convert, shown
+from numaplace.wire.yaml_text import load_documents
+
+CAPTURED = keys.OWN_PREFIX + "captured"  # annotation of the list: when the cluster was looked at
+
+TAIL = "\n]}\n"
+_FOREIGN_KEYS = ("cpu-policy", "scheduling.koordinator.sh/")  # annotations of others that we judge or warn of
+_REPORT_ATTRIBUTES = (keys.TOPOLOGY, keys.RESERVED, keys.IN_USE)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterObjects:
+    """What a cluster held at one time."""
+
+    nodes: tuple[NodeObject, ...]
+    reports: tuple[ReportObject, ...]
+    pods: tuple[PodObject, ...]
+    at_s: float  # seconds since 1970
+    problems: tuple[str, ...] = ()  # objects that could not be read, in sentences
+
+
+class _Head(Part):
+    kind: str = ""
+    metadata: Metadata = msgspec.field(default_factory=Metadata)
+    items: list[Any] | None = None
+
+
+def head(at_s: float) -> str:
+    """The beginning of the text; items follow, one a line with a comma between, then TAIL."""
+    at = datetime.fromtimestamp(at_s, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    said = msgspec.json.encode({"annotations": {CAPTURED: at}}).decode()
+    return f'{{"apiVersion":"v1","kind":"List","metadata":{said},"items":[\n'
+
+
+def node_item(node: NodeObject) -> dict[str, Any]:
+    """A Node without what only its kubelet and others want to know."""
+    meta = msgspec.structs.replace(node.metadata, annotations=None, owner_references=None)
+    return _item("Node", "v1", msgspec.structs.replace(node, metadata=meta))
+
+
+def report_item(report: ReportObject) -> dict[str, Any]:
+    """A report with what its agent says to the planner; the zones repeat it for others."""
+    renewed = (report.metadata.annotations or {}).get(keys.RENEWED)
+    meta = msgspec.structs.replace(
+        report.metadata,
+        annotations=None if renewed is None else {keys.RENEWED: renewed},
+        labels=None,
+        owner_references=None,
+    )
+    ours = [one for one in report.attributes or () if one.name in _REPORT_ATTRIBUTES]
+    slim = msgspec.structs.replace(report, metadata=meta, attributes=ours)
+    return _item("NodeResourceTopology", "topology.node.k8s.io/v1alpha2", slim)
+
+
+def pod_item(pod: PodObject) -> dict[str, Any]:
+    """A Pod with the annotations, conditions and amounts that a placement depends on, and no more."""
+    kept = {key: text for key, text in (pod.metadata.annotations or {}).items() if _is_read(key)}
+    meta = msgspec.structs.replace(pod.metadata, annotations=kept or None)
+    return _item("Pod", "v1", msgspec.structs.replace(pod, metadata=meta))
+
+
+def creation_order(pod: PodObject) -> tuple[str, str, str]:
+    """Oldest first, then namespace and name: creation times have a resolution of one second."""
+    meta = pod.metadata
+    return (meta.creation_timestamp or "", meta.namespace or "", meta.name or "")
+
+
+def decode_cluster(text: str, where: str) -> ClusterObjects:
+    """Everything of a capture, or of kubectl's list; other kinds are passed over.
+
+    InputError where the text is neither, or an object is not of its kind. Where no time
+    of capture is written the youngest report's counts.
+    """
+    kept: dict[str, list[Any]] = {kind: [] for kind in _KINDS}
+    at_s = None
+    for number, document in enumerate(load_documents(text, where), start=1):
+        at = f"{where}: document {number}"
+        outer = convert(document, _Head, at)
+        at_s = _captured_s(outer.metadata, at) if CAPTURED in (outer.metadata.annotations or {}) else at_s
+        items = [document] if outer.items is None else outer.items
+        for place, thing in enumerate(items, start=1):
+            kind = thing.get("kind") or outer.kind.removesuffix("List") if isinstance(thing, Mapping) else None
+            if kind in kept:
+                kept[kind].append(convert(thing, _KINDS[kind], f"{at}, item {place}"))
+    nodes, reports, pods = kept.values()
+    if not nodes:
+        raise InputError(where, found="no Node", wanted="what numaplace capture cluster writes")
+    renewed = [when for report in reports if (when := renewed_s(report)) is not None]
+    return ClusterObjects(
+        tuple(nodes), tuple(reports), tuple(pods), at_s if at_s is not None else max(renewed, default=0.0)
+    )
+
+
+_KINDS: Mapping[str, type[Part]] = {"Node": NodeObject, "NodeResourceTopology": ReportObject, "Pod": PodObject}
+
+
+def _captured_s(meta: Metadata, where: str) -> float:
+    text = (meta.annotations or {})[CAPTURED]
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError) as error:
+        raise InputError(
+            f"{where}: {CAPTURED}", found=shown(text), wanted="a time like 2026-01-31T12:00:00Z"
+        ) from error
+
+
+def _is_read(key: str) -> bool:
+    ours = key == keys.CPUSET_SCHEDULER or key in keys.JSON_KEYS or key.startswith(keys.OWN_PREFIX)
+    return ours or key.startswith(_FOREIGN_KEYS)
+
+
+def _item(kind: str, version: str, thing: Part) -> dict[str, Any]:
+    body = _without_nothing(msgspec.to_builtins(thing))
+    body["metadata"].pop("resourceVersion", None)
+    return {"apiVersion": version, "kind": kind, **body}
+
+
+def _without_nothing(value: Any) -> Any:
+    """The value without fields that are null or were never written."""
+    if isinstance(value, dict):
+        return {key: _without_nothing(one) for key, one in value.items() if one is not None}
+    return [_without_nothing(one) for one in value] if isinstance(value, list) else value
+
+
+def lines(items: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """Each item as one line of JSON."""
+    return (msgspec.json.encode(one).decode() for one in items)

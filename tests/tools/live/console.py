@@ -1,0 +1,68 @@
+"""The command line run as people run it, against an API server in memory or a capture."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.services.planner.world import World
+
+BIN = Path(sys.executable).parent
+TIMEOUT_S = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a command answered."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> Any:
+        assert self.status == 0, self.err
+        return json.loads(self.out)
+
+    @property
+    def lines(self) -> list[str]:
+        """Its lines, columns one blank apart."""
+        assert self.status == 0, self.err
+        return [" ".join(line.split()) for line in self.out.splitlines()]
+
+
+async def say(*arguments: str, program: str = "numaplace", env: Mapping[str, str] | None = None) -> Said:
+    """Run a program of ours with nothing of the caller's world but PATH."""
+    process = await asyncio.create_subprocess_exec(
+        BIN / program,
+        *arguments,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env={"PATH": str(BIN), "LC_ALL": "C.UTF-8", "HOME": "/nonexistent", **(env or {})},
+    )
+    async with asyncio.timeout(TIMEOUT_S):
+        out, err = await process.communicate()
+    return Said(process.returncode or 0, out.decode(), err.decode())
+
+
+def kubeconfig(world: World, folder: Path, *, namespace: str = "default", token: str = "t") -> str:
+    """A kubeconfig of the world's API server, as a path."""
+    path = folder / "config"
+    path.write_text(
+        json.dumps(
+            {
+                "current-context": "c",
+                "clusters": [{"name": "k", "cluster": {"server": world.server.access().server}}],
+                "users": [{"name": "u", "user": {"token": token}}],
+                "contexts": [
+                    {"name": "c", "context": {"cluster": "k", "user": "u", "namespace": namespace}},
+                    {"name": "elsewhere", "context": {"cluster": "k", "user": "u", "namespace": "other"}},
+                ],
+            }
+        )
+    )
+    return str(path)
