@@ -10,6 +10,7 @@ from numaplace.model.refusal import Code
 from numaplace.model.request import CpuRule, Exclusivity, MemoryMode, Policy
 from numaplace.model.settings import Weights
 from numaplace.tools.cli.root import COMMANDS
+from numaplace.tools.report.standing import Stand
 from tests.recorded import ROOT
 
 REFERENCE = ROOT / "docs" / "reference"
@@ -32,6 +33,17 @@ def test_every_refusal_that_paper_can_give_is_given_by_a_command(code: Code) -> 
     assert shown is not None
     assert f": {code}" in shown[1] or f"{code}:" in shown[1]
     assert "**Do:**" in section
+
+
+@pytest.mark.parametrize("code", list(Code))
+def test_whoever_waits_is_told_what_to_do_about_every_code(code: Code) -> None:
+    waiting = (ROOT / "docs" / "how-to" / "why-is-my-pod-waiting.md").read_text()
+    assert re.search(rf"^\| [A-Z_` ]*`{code}`", waiting, re.MULTILINE)
+
+
+@pytest.mark.parametrize("stand", list(Stand))
+def test_every_stand_of_a_pod_is_explained(stand: Stand) -> None:
+    assert f"| `{stand}` |" in page("status-json.md")
 
 
 @pytest.mark.parametrize("code", list(FindingCode))

@@ -8,6 +8,7 @@ import pytest
 from numaplace.model.errors import InputError
 from numaplace.model.rules import Amounts, Taint
 from numaplace.wire.nodes import DumpedNode, NodeDump, decode_nodes
+from numaplace.wire.report import texts_of
 
 TOPOLOGY = '{"v":1}'
 
@@ -32,9 +33,11 @@ def only(*items: dict[str, Any]) -> DumpedNode:
 
 
 def test_a_node_and_its_report_are_joined_by_name() -> None:
-    found = only(report(topology=TOPOLOGY, **{"in-use": "[]"}), node())
+    found = only(report(topology=TOPOLOGY, **{"in-use": "{}"}), node())
     assert (found.rules.name, found.rules.labels) == ("e01", {"zone": "a"})
-    assert (found.topology_text, found.in_use_text, found.problem) == (TOPOLOGY, "[]", "")
+    assert found.report is not None
+    assert texts_of(found.report) == (TOPOLOGY, None, "{}")
+    assert found.problem == ""
 
 
 def test_taints_cordon_and_amounts_are_taken_over() -> None:

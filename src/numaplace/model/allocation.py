@@ -5,7 +5,7 @@ Chosen by `decide/place`, kept by the ledger, carried by the annotation
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from numaplace.model.cpuset import CpuSet, union
 from numaplace.model.ids import ContainerName, GpuUuid, HcaName, NodeName, NumaId, PciAddress
@@ -60,6 +60,7 @@ class Allocation:
     charges: tuple[NumaCharge, ...] = ()  # by numa, zero charges left out
     gpu_hca: Level | None = None  # the farthest GPU of the Pod from its nearest HCA; None without both
     binds_memory: bool = False  # cpuset.mems = numas
+    planned_s: float | None = field(default=None, compare=False)  # when, in seconds since 1970; for replays
 
     @property
     def cpus(self) -> CpuSet:

@@ -12,7 +12,7 @@ from numaplace.model.ids import NodeName, PodUid
 from numaplace.model.keys import NODE_NAME_FIELD, PLAN_GATE
 from numaplace.model.refusal import Refusal
 from numaplace.model.request import PodRequest
-from numaplace.model.rules import NodeTerm, Operator, Requirement
+from numaplace.model.rules import NodeTerm, Operator, PodRules, Requirement
 
 
 class Stage(StrEnum):
@@ -83,12 +83,17 @@ def pin_to(node: NodeName) -> Requirement:
 
 def unpinned(request: PodRequest, node: NodeName) -> PodRequest:
     """What a Pod asked before it was kept to `node`: the terms without the pin, none at all where that was all."""
-    terms = request.rules.required_terms
+    return replace(request, rules=rules_unpinned(request.rules, node))
+
+
+def rules_unpinned(rules: PodRules, node: NodeName) -> PodRules:
+    """The same for the rules alone."""
+    terms = rules.required_terms
     if terms is None:
-        return request
+        return rules
     left = tuple(replace(one, fields=tuple(field for field in one.fields if field != pin_to(node))) for one in terms)
     none = all(not (one.labels or one.fields) for one in left)
-    return replace(request, rules=replace(request.rules, required_terms=None if none else left))
+    return replace(rules, required_terms=None if none else left)
 
 
 def _named_node(term: NodeTerm) -> NodeName | None:

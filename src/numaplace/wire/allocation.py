@@ -63,6 +63,7 @@ class _Document(_Part):
     containers: dict[str, _Share]
     mems: str | None = None
     charges: list[_Charge] = []
+    planned_s: float | None = None
 
 
 def encode(allocation: Allocation) -> str:
@@ -76,6 +77,7 @@ def encode(allocation: Allocation) -> str:
         containers={name: _share_text(share) for name, share in sorted(allocation.containers.items())},
         mems=str(CpuSet.of(allocation.numas)) if allocation.binds_memory else None,
         charges=[_charge_text(charge) for charge in allocation.charges],
+        planned_s=None if allocation.planned_s is None else round(allocation.planned_s, 6),
     )
     return msgspec.json.encode(document).decode()
 
@@ -108,6 +110,7 @@ def decode(text: str, where: str) -> Allocation:
         charges=tuple(_charge(charge, f"{where}: charges") for charge in document.charges),
         gpu_hca=_level(document.reached.gpu_hca, f"{where}: reached.gpu-hca"),
         binds_memory=document.mems is not None,
+        planned_s=document.planned_s,
     )
 
 

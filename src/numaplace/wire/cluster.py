@@ -4,7 +4,7 @@
 `kubectl get nodes,noderesourcetopologies,pods -A -o json` prints is read as well.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -21,7 +21,6 @@ from numaplace.wire.yaml_text import load_documents
 
 CAPTURED = keys.OWN_PREFIX + "captured"  # annotation of the list: when the cluster was looked at
 
-TAIL = "\n]}\n"
 _FOREIGN_KEYS = ("cpu-policy", "scheduling.koordinator.sh/")  # annotations of others that we judge or warn of
 _REPORT_ATTRIBUTES = (keys.TOPOLOGY, keys.RESERVED, keys.IN_USE)
 
@@ -43,11 +42,22 @@ class _Head(Part):
     items: list[Any] | None = None
 
 
-def head(at_s: float) -> str:
-    """The beginning of the text; items follow, one a line with a comma between, then TAIL."""
-    at = datetime.fromtimestamp(at_s, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+def write_cluster(objects: ClusterObjects) -> Iterator[str]:
+    """The text in pieces, an object a line: nodes, reports, then Pods from the oldest to the youngest."""
+    at = datetime.fromtimestamp(objects.at_s, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     said = msgspec.json.encode({"annotations": {CAPTURED: at}}).decode()
-    return f'{{"apiVersion":"v1","kind":"List","metadata":{said},"items":[\n'
+    yield f'{{"apiVersion":"v1","kind":"List","metadata":{said},"items":['
+    before = "\n"
+    for item in _items(objects):
+        yield before + msgspec.json.encode(item).decode()
+        before = ",\n"
+    yield "\n]}\n"
+
+
+def _items(objects: ClusterObjects) -> Iterator[dict[str, Any]]:
+    yield from map(node_item, objects.nodes)
+    yield from map(report_item, objects.reports)
+    yield from map(pod_item, sorted(objects.pods, key=creation_order))
 
 
 def node_item(node: NodeObject) -> dict[str, Any]:
@@ -138,8 +148,3 @@ def _without_nothing(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _without_nothing(one) for key, one in value.items() if one is not None}
     return [_without_nothing(one) for one in value] if isinstance(value, list) else value
-
-
-def lines(items: Iterable[dict[str, Any]]) -> Iterator[str]:
-    """Each item as one line of JSON."""
-    return (msgspec.json.encode(one).decode() for one in items)

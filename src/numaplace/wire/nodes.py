@@ -25,8 +25,7 @@ class DumpedNode:
     """One node of a dump."""
 
     rules: NodeRules  # labels, taints, cordon and allocatable amounts; empty where only a report was there
-    topology_text: str | None = None  # the topology document of its report
-    in_use_text: str | None = None  # what runs there, by the agent's word
+    report: "ReportObject | None" = None  # None where there is none, or another program wrote it
     problem: str = ""  # one sentence where something is missing
 
 
@@ -159,7 +158,7 @@ def _amounts(milli: Mapping[str, int]) -> Amounts:
 
 
 def _joined(name: str, rules: NodeRules | None, report: ReportObject | None) -> DumpedNode:
-    attributes = {one.name: one.value for one in (report.attributes or ())} if report else {}
+    attributes = {one.name for one in (report.attributes or ())} if report else set()
     problems = []
     if rules is None:
         problems.append("no Node object, so its labels, taints and amounts are not known")
@@ -169,7 +168,6 @@ def _joined(name: str, rules: NodeRules | None, report: ReportObject | None) -> 
         problems.append(f"its NodeResourceTopology has no attribute {keys.TOPOLOGY}, so another program wrote it")
     return DumpedNode(
         rules=rules or NodeRules(name=NodeName(name)),
-        topology_text=attributes.get(keys.TOPOLOGY),
-        in_use_text=attributes.get(keys.IN_USE),
+        report=report if keys.TOPOLOGY in attributes else None,
         problem=f"node {name}: {'; '.join(problems)}" if problems else "",
     )

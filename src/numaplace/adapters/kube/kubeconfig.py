@@ -98,6 +98,12 @@ def default_paths() -> tuple[Path, ...]:
     return named or (Path.home() / ".kube" / "config",)
 
 
+def context_names(paths: tuple[Path, ...]) -> tuple[str, ...]:
+    """The contexts of the merged files, in their order; InputError names a file that is none."""
+    found = [one.name for path in paths if path.exists() for one in _read(path).contexts or ()]
+    return tuple(dict.fromkeys(found))
+
+
 def load_kubeconfig(paths: tuple[Path, ...], context: str = "") -> Access:
     """Access as `context` (the current one where none is named) of the merged files describes it.
 

@@ -5,9 +5,9 @@ for each source of information, joined at the end. Reading the files is the matt
 `adapters/sysfs`.
 """
 
-from numaplace.decide.discover.anonymise import anonymised
+from numaplace.decide.discover.anonymise import anonymised, without_identifiers
 from numaplace.decide.discover.assemble import Discovery, assemble
 from numaplace.decide.discover.facts import Facts, facts_text
 from numaplace.decide.discover.tree import Tree
 
-__all__ = ["Discovery", "Facts", "Tree", "anonymised", "assemble", "facts_text"]
+__all__ = ["Discovery", "Facts", "Tree", "anonymised", "assemble", "facts_text", "without_identifiers"]

@@ -7,7 +7,7 @@ length and shape, by their order: what was equal stays equal, what was sorted st
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from numaplace.decide.discover.sources import FACTS
@@ -44,6 +44,11 @@ def anonymised(tree: Tree, host_names: Collection[str] = ()) -> Tree:
         links={replaced.inside(path): replaced.inside(target) for path, target in tree.links.items()},
         faults={replaced.inside(path): replaced.inside(reason, by_hand=True) for path, reason in tree.faults.items()},
     )
+
+
+def without_identifiers(texts: Collection[str]) -> Callable[[str], str]:
+    """What replaces every identifier that is in any of these texts, in a text that is one of them or part of one."""
+    return _Replacements(texts, ()).inside
 
 
 def _texts(tree: Tree) -> Iterator[str]:

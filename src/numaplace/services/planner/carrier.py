@@ -154,8 +154,9 @@ class Carrier:
             self.give_up(pod, f"{why.sentence}; {answer.sentence}")
             return
         book = self._keeper.hold if pod.node is None else self._keeper.grant
-        if book(pod.asks, answer.allocation) is None:
-            self._once(pod, lambda: self._writes.correct(pod, answer.allocation))
+        allocation = self._keeper.dated(answer.allocation)
+        if book(pod.asks, allocation) is None:
+            self._once(pod, lambda: self._writes.correct(pod, allocation))
             self._notices.corrected(pod, why)
 
     def give_up(self, pod: LivePod, why: str) -> None:

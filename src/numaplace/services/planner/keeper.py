@@ -6,6 +6,7 @@ the API server again: after a restart it does exactly that.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from types import MappingProxyType
 
 from numaplace.decide.place import NodeIndex
@@ -47,7 +48,7 @@ class Keeper:
     def __init__(
         self, settings: Settings, limits: Limits, clock: Callable[[], float], wall: Callable[[], float]
     ) -> None:
-        self.settings, self._limits, self._clock = settings, limits, clock
+        self.settings, self._limits, self._clock, self._wall = settings, limits, clock, wall
         self.is_open = self._restoring = False
         self.index = NodeIndex(ClusterState(), settings)
         self.pods: dict[PodUid, LivePod] = {}
@@ -191,6 +192,10 @@ class Keeper:
                 self._news.append(Stuck(pod, pod.destination))
 
     # --- what the planner decides
+
+    def dated(self, allocation: Allocation) -> Allocation:
+        """The decision with its time, by which a replay knows what was decided before what."""
+        return replace(allocation, planned_s=self._wall())
 
     def hold(self, request: PodRequest, allocation: Allocation) -> Refusal | None:
         """Promise a place to a Pod that is not bound; a Refusal if it is taken."""

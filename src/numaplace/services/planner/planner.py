@@ -97,10 +97,11 @@ class Planner:
     def _hold(self, request: PodRequest, placement: Placement) -> None:
         """From here on the place is the Pod's; the carrier makes it so in the cluster."""
         self._no_longer_waits(request)
-        refusal = self._keeper.hold(request, placement.allocation)
+        allocation = self._keeper.dated(placement.allocation)
+        refusal = self._keeper.hold(request, allocation)
         if refusal is not None:
             raise BrokenPromiseError(f"a place was planned for Pod {request.full_name}, but {refusal.sentence}")
-        self._carrier.carry(self._keeper.pods[request.uid], request, placement.allocation)
+        self._carrier.carry(self._keeper.pods[request.uid], request, allocation)
 
     def _hear(self, news: News) -> None:
         match news:

@@ -5,11 +5,13 @@ from functools import wraps
 from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem
 
 from numaplace.model.errors import InputError
 
 try:
     from numaplace.adapters.kube import Access, default_paths, in_cluster, is_in_cluster, load_kubeconfig
+    from numaplace.adapters.kube.kubeconfig import context_names
 except ModuleNotFoundError as error:
     raise InputError(
         "numaplace", found=f"no package {error.name}", wanted="pip install numaplace[kube] for commands on a cluster"
@@ -26,6 +28,16 @@ def access_options(command: Callable[..., None]) -> Callable[..., None]:
     return with_access_options(reaching)
 
 
+def _contexts(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The contexts of the kubeconfig that begin like this, for the shell."""
+    named = ctx.params.get("kubeconfig")
+    try:
+        names = context_names(default_paths() if named is None else (Path(named),))
+    except InputError:
+        return []
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
 def with_access_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the bare options, for a command that may not need a cluster at all."""
     for option in reversed(
@@ -35,7 +47,9 @@ def with_access_options(command: Callable[..., None]) -> Callable[..., None]:
                 type=click.Path(path_type=Path),
                 help="Kubeconfig to use  [default: the Pod's service account, elsewhere as kubectl]",
             ),
-            click.option("--context", help="Context of the kubeconfig  [default: its current one]"),
+            click.option(
+                "--context", shell_complete=_contexts, help="Context of the kubeconfig  [default: its current one]"
+            ),
         )
     ):
         command = option(command)

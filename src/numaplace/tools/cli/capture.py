@@ -1,37 +1,25 @@
-"""`numaplace capture`: a machine's files into an archive that may be given away.
+"""`numaplace capture`: a machine, or a whole cluster, into a file that may be given away."""
 
-The archive holds what discovery reads and nothing else, so `show` says the same of it
-as of the machine. docs/how-to/capture.md.
-"""
-
-from __future__ import annotations
-
-from pathlib import Path
+from collections.abc import Mapping
+from typing import ClassVar
 
 import click
 
-from numaplace.adapters.sysfs import read_host_names, read_tree, write_capture
-from numaplace.decide.discover import anonymised, assemble
-from numaplace.model.errors import InputError
-from numaplace.model.finding import FindingCode
+from numaplace.tools.cli.root import Entry, LazyGroup
 
 
-@click.command()
-@click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path), help="The archive: *.tar.gz, .tar.xz ..."
-)
-@click.option(
-    "--sysroot", default="/", type=click.Path(path_type=Path), help="The machine's root; another folder or archive."
-)
-def capture(output: Path, sysroot: Path) -> None:
-    """Write what describes this machine to an archive, without host names, serials, GUIDs, MACs and UUIDs."""
-    tree = read_tree(sysroot)
-    found = assemble(tree)
-    if any(finding.code is FindingCode.NOTHING_FOUND for finding in found.findings):
-        raise InputError(str(sysroot), found="no machine", wanted="a root with sys/devices/system/cpu in it")
-    write_capture(anonymised(tree, read_host_names(sysroot)), output)
-    machine = found.topology
-    click.echo(
-        f"{output}: {len(tree.files)} files of a machine with {len(machine.online)} CPUs, "
-        f"{len(machine.gpus)} GPUs and {len(machine.hcas)} HCAs"
-    )
+class _Things(LazyGroup):
+    entries: ClassVar[Mapping[str, Entry]] = {
+        "machine": Entry("numaplace.tools.cli.capture_machine:capture_machine", "this machine (needs no name)"),
+        "cluster": Entry("numaplace.tools.cli.capture_cluster:capture_cluster", "a cluster: nodes, reports and Pods"),
+    }
+    usual: ClassVar[str] = "machine"
+
+
+@click.group(cls=_Things, subcommand_metavar="-o ARCHIVE | cluster -o FILE [OPTIONS]")
+def capture() -> None:
+    """Write down what is there, to be looked at elsewhere.
+
+    `capture -o ARCHIVE` takes the files that describe this machine; it is short for
+    `capture machine`. `capture cluster -o FILE` takes what a cluster holds.
+    """

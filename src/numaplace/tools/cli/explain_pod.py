@@ -5,6 +5,7 @@ import sys
 import click
 
 from numaplace.model.errors import InputError
+from numaplace.tools.cli.candidates import pods
 from numaplace.tools.cli.files import deliver
 from numaplace.tools.cli.source import Source, source_options
 from numaplace.tools.live.standing import standing_of
@@ -14,7 +15,7 @@ from numaplace.tools.show.plain import plain
 
 
 @click.command("pod")
-@click.argument("name", metavar="[NAMESPACE/]NAME")
+@click.argument("name", metavar="[NAMESPACE/]NAME", shell_complete=pods)
 @click.option("-n", "--namespace", help="Its namespace  [default: that of the context]")
 @click.option("--node", "only_node", default="", metavar="NAME", help="Hold it against this node only.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)

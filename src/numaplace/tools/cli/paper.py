@@ -9,7 +9,7 @@ from numaplace.adapters.sysfs import read_tree
 from numaplace.decide.admit import warnings
 from numaplace.decide.discover import assemble
 from numaplace.model.cluster import ClusterState, NodeState, node_state
-from numaplace.model.errors import InputError
+from numaplace.model.errors import InputError, located
 from numaplace.model.ids import NodeName
 from numaplace.model.keys import ALIGN_LEVEL
 from numaplace.model.layout import AlignLevel
@@ -21,7 +21,7 @@ from numaplace.tools.sim.cluster import captured_node, cluster_of, nodes_of
 from numaplace.wire.manifests import Manifests, decode_manifests
 from numaplace.wire.node_groups import decode_groups
 from numaplace.wire.nodes import DumpedNode, decode_nodes
-from numaplace.wire.topology import decode as decode_topology
+from numaplace.wire.report import report_of
 from numaplace.wire.trace import TracedPod, Wishes, decode_trace, is_trace
 from numaplace.wire.trace_nodes import decode_node_list, is_node_list
 
@@ -89,10 +89,11 @@ def _nodes_in(path: str, settings: Settings, notes: list[str]) -> Iterator[NodeS
 
 
 def _dumped(node: DumpedNode, path: str) -> NodeState:
-    topology = None
-    if node.topology_text is not None:
-        topology = decode_topology(node.topology_text, f"{path}: node {node.rules.name}").topology
-    return node_state(node.rules.name, node.rules, topology)
+    with located(path):
+        report = None if node.report is None else report_of(node.report)
+    if report is None:
+        return node_state(node.rules.name, node.rules)
+    return node_state(node.rules.name, node.rules, report.topology, report.reserved)
 
 
 def read_pods(paths: Sequence[str], nodes: Iterable[NodeState], wishes: Wishes, settings: Settings) -> Input:

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import ClassVar, NamedTuple, NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
 from numaplace import __version__
 from numaplace.model.errors import BrokenPromiseError, NumaplaceError
@@ -32,7 +33,7 @@ class Entry(NamedTuple):
 
 COMMANDS: dict[str, Entry] = {
     "show": Entry("numaplace.tools.cli.show:show", "show a machine: this one, a captured or a described one"),
-    "capture": Entry("numaplace.tools.cli.capture:capture", "write what describes this machine to an archive"),
+    "capture": Entry("numaplace.tools.cli.capture:capture", "write a machine, or a cluster, to a file"),
     "simulate": Entry("numaplace.tools.cli.simulate:simulate", "place Pods on a cluster that exists on paper"),
     "explain": Entry("numaplace.tools.cli.explain:explain", "say where a Pod would go, and why not elsewhere"),
     "status": Entry("numaplace.tools.cli.status:status", "say who holds what in a cluster, and who waits"),
@@ -53,7 +54,9 @@ class LazyGroup(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the usual command's name in front where no other, and no help, is asked for."""
         first = args[0] if args else ""
-        if self.usual and first not in self.entries and first not in self.get_help_option_names(ctx):
+        half_typed = ctx.resilient_parsing and not args
+        named = first in self.entries or first in self.get_help_option_names(ctx)
+        if self.usual and not named and not half_typed:
             args = [self.usual, *args]
         return super().parse_args(ctx, args)
 
@@ -71,6 +74,14 @@ class LazyGroup(click.Group):
         if not isinstance(command, click.Command):
             raise TypeError(f"{entry.target} is not a click command")
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete names from the table alone, and files where the usual command takes them."""
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        names = [CompletionItem(name, help=one.summary) for name, one in self.entries.items()]
+        files = [CompletionItem(incomplete, type="file")] if self.usual else []
+        return [one for one in names if one.value.startswith(incomplete)] + files
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands from the table alone, importing none of them."""

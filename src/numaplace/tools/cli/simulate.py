@@ -2,14 +2,16 @@
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
 
+from numaplace.model.allocation import Allocation
 from numaplace.model.cluster import ClusterState
+from numaplace.model.ids import PodUid
 from numaplace.model.request import Exclusivity, Policy
 from numaplace.model.settings import Settings
 from numaplace.tools.cli.files import deliver
@@ -25,6 +27,7 @@ from numaplace.tools.sim.arrivals import Intake, intake_of
 from numaplace.tools.sim.contenders import AGAINST, contender
 from numaplace.tools.sim.inflate import inflate
 from numaplace.tools.sim.play import Progress, play
+from numaplace.tools.sim.replay import replayed, undecided
 from numaplace.wire.trace import TracedPod, wishes_for
 
 LONG_RUN = 500  # Pods from which on a progress bar is worth its place
@@ -55,6 +58,11 @@ OURS = "numaplace"
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
     help="Write there instead of to standard output.",
+)
+@click.option(
+    "--replay",
+    is_flag=True,
+    help="Decide again for the Pods of a captured cluster that numaplace placed, in the order in which it did.",
 )
 @click.option("--scores", is_flag=True, help="Show the parts of each Pod's score.")
 @click.option(
@@ -92,6 +100,7 @@ def simulate(
     against: tuple[str, ...],
     output: str,
     to: Path | None,
+    replay: bool,
     scores: bool,
     policy: str,
     exclusive: str,
@@ -103,7 +112,7 @@ def simulate(
 
     Pods of manifests are decided by priority, then age, then name; those of a trace when they arrive.
     """
-    paper = _read(node_files, pod_files, policy, exclusive, ratio, seed, settings)
+    paper = _read(node_files, pod_files, policy, exclusive, ratio, seed, replay, settings)
     runs = [_run(name, paper, settings, seed) for name in (OURS, *dict.fromkeys(against))]
     text = _shown(runs, output, settings, scores=scores)
     deliver(text, to)
@@ -116,6 +125,7 @@ class _Paper:
     state: ClusterState
     intake: Intake
     notes: tuple[str, ...]
+    recorded: Mapping[PodUid, Allocation] | None  # of a replay
 
 
 def _read(
@@ -125,6 +135,7 @@ def _read(
     exclusive: str,
     ratio: float | None,
     seed: int,
+    replay: bool,
     settings: Settings,
 ) -> _Paper:
     cluster = read_nodes(node_files, settings)
@@ -143,8 +154,11 @@ def _read(
         notes.append(
             f"{len(pods):,} Pods with GPUs, drawn with seed {seed} until they ask {ratio:g} × {gpus:,} GPUs; all stay"
         )
+    recorded = None
+    if replay:
+        pods, recorded = undecided(pods)
     intake = intake_of(((one.pod, one.arrives_s, one.leaves_s) for one in pods), settings)
-    return _Paper(cluster.state, intake, tuple(notes))
+    return _Paper(cluster.state, intake, tuple(notes), recorded)
 
 
 def _inflated(given: Input, gpus: int, ratio: float, seed: int, settings: Settings) -> tuple[TracedPod, ...]:
@@ -160,7 +174,13 @@ def _run(name: str, paper: _Paper, settings: Settings, seed: int) -> Run:
         started = time.perf_counter()
         outcome = play(paper.intake.arrivals, contender(name, paper.state, settings, seed), progress)
         elapsed_s = time.perf_counter() - started
-    outcome = replace(outcome, unplaced=paper.intake.invalid + outcome.unplaced, notes=paper.notes, elapsed_s=elapsed_s)
+    outcome = replace(
+        outcome,
+        unplaced=paper.intake.invalid + outcome.unplaced,
+        replayed=None if paper.recorded is None else replayed(outcome, paper.recorded),
+        notes=paper.notes,
+        elapsed_s=elapsed_s,
+    )
     return outcome, totals_of(outcome, settings)
 
 

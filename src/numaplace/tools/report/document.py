@@ -19,6 +19,7 @@ def document_text(outcome: Outcome, totals: Totals, compared: list[tuple[Outcome
         **run_json(outcome, totals),
         "pods": [landing_json(one) for one in outcome.landings],
         "unplaced": [unplaced_json(one) for one in outcome.unplaced],
+        "replayed": None if outcome.replayed is None else asdict(outcome.replayed),
         "compared": [run_json(*one) for one in compared],
         "notes": list(outcome.notes),
     }

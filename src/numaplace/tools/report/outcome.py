@@ -11,6 +11,9 @@ from numaplace.model.cluster import ClusterState
 from numaplace.model.ids import NodeName
 from numaplace.model.refusal import Code, Refusal
 from numaplace.model.request import PodRequest
+from numaplace.model.words import counted
+
+MOST_NAMED = 5  # Pods in one sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,22 @@ class Unplaced:
 
 
 @dataclass(frozen=True, slots=True)
+class Replayed:
+    """Decisions that were recorded in a cluster, beside those of this run."""
+
+    recorded: int  # Pods that had a place there
+    differing: tuple[str, ...] = ()  # those that have another here, namespace/name
+
+    @property
+    def sentence(self) -> str:
+        """How many are the same, and some that are not."""
+        same = self.recorded - len(self.differing)
+        some = ", ".join(self.differing[:MOST_NAMED])
+        more = f" and {len(self.differing) - MOST_NAMED:,} more" if len(self.differing) > MOST_NAMED else ""
+        return f"{same:,} of {counted(self.recorded, 'Pod')} as recorded{f'; not so: {some}{more}' if some else ''}"
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """One run to its end."""
 
@@ -64,4 +83,5 @@ class Outcome:
     left: int = 0  # landings that ended before the end
     failures: dict[str, int] = field(default_factory=dict)  # Pods that a kubelet refused, by its reason
     elapsed_s: float = 0.0
+    replayed: Replayed | None = None  # None: nothing recorded was decided again
     notes: tuple[str, ...] = ()  # what the input asked and the run does not model

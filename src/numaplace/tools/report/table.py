@@ -125,6 +125,8 @@ def totals_lines(totals: Totals, outcome: Outcome) -> list[str]:
         ("still fit", still_fits_text(totals)),
         ("time", f"{outcome.elapsed_s:.2f} s"),
     ]
+    if outcome.replayed is not None:
+        rows.insert(1, ("replayed", outcome.replayed.sentence))
     if outcome.left:
         rows.insert(1, ("ended", f"{outcome.left:,}; {totals.placed - outcome.left:,} left, {there}"))
     return grid((), rows)
