@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from numaplace.decide.place import Part, Placement, ask_of, judge, least_width
+from numaplace.decide.place import Part, Placement, ask_of, least_width, place_on
 from numaplace.model import keys
 from numaplace.model.allocation import Allocation
 from numaplace.model.cluster import NodeState
@@ -90,7 +90,7 @@ class _Told:
         nodes = [node for name, node in states.items() if self.only_node in ("", name)]
         if not nodes and self.only_node:
             raise InputError("--node", found=repr(self.only_node), wanted="a node of the cluster")
-        explanation = explain(nodes, asks, self.settings)
+        explanation = explain(nodes, asks, self.settings, self.keeper.index.company.around(asks))
         if others:
             stand, first = Stand.GATED, f"waits for gates of others: {', '.join(others)}"
             more = ["numaplace plans it when its own gate is the last one"]
@@ -179,7 +179,7 @@ class _Told:
         return Place(allocation, least_width(node.layout, ask_of(asks)), self._parts(node, asks))
 
     def _parts(self, node: NodeState, asks: PodRequest) -> tuple[Part, ...]:
-        answer = judge(node.without(asks.uid), asks, self.settings)
+        answer = place_on(node.without(asks.uid), asks, self.settings)
         return answer.parts if isinstance(answer, Placement) else ()
 
     def _clash(self) -> str:
