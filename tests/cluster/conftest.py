@@ -7,12 +7,15 @@ import msgspec
 import pytest
 
 from numaplace.adapters.kube import Kube, NotFoundError
-from numaplace.adapters.kube.resources import CONFIG_MAPS, NAMESPACES, Resource
+from numaplace.adapters.kube.resources import CONFIG_MAPS, LEASES, NAMESPACES, Resource
 from tests.cluster.build import LaneError
 from tests.cluster.chart import install
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.crds import create_crds
 from tests.cluster.identities import CONTRACT, CONTRACT_RULES, SERVICE_ACCOUNTS, grant
+from tests.cluster.planner_process import LEASE_KEY, PlannerProcess
+from tests.cluster.stage import Stage, gone
+from tests.services.planner.reader import double_grants
 
 pytest.register_assert_rewrite("tests.adapters.kube.contract")
 
@@ -60,6 +63,23 @@ async def space(admin: Kube) -> AsyncIterator[str]:
     await _appears(admin, CONFIG_MAPS, "kube-root-ca.crt", name)
     yield name
     await admin.delete(NAMESPACES, name)
+
+
+@pytest.fixture
+async def stage(admin: Kube, space: str) -> AsyncIterator[Stage]:
+    stage = Stage(admin, space)
+    yield stage
+    pods = await stage.pods()
+    await stage.clear()
+    await gone(admin, LEASES, LEASE_KEY)  # nobody need wait until it is over
+    assert double_grants(pods) == []
+
+
+@pytest.fixture
+def planner(plane: ControlPlane, stage: Stage) -> Iterator[PlannerProcess]:
+    assert stage.space  # the planner's rights are there
+    with PlannerProcess(plane) as planner:
+        yield planner
 
 
 async def _appears(admin: Kube, resource: Resource, name: str, namespace: str) -> None:

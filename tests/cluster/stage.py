@@ -10,6 +10,7 @@ from numaplace.adapters.kube import ConflictError, Key, Kube, NotFoundError, Res
 from numaplace.adapters.kube.resources import NAMESPACES, NODES, PODS, REPORTS
 from numaplace.model import keys
 from numaplace.model.cluster import NodeState
+from numaplace.model.settings import Settings
 from tests.cluster.nodes import create_nodes
 from tests.objects import container, pod_object
 
@@ -33,8 +34,8 @@ class Stage:
     def __init__(self, admin: Kube, space: str) -> None:
         self.admin, self.space = admin, space
 
-    async def nodes(self, nodes: Iterable[NodeState]) -> None:
-        await create_nodes(self.admin, nodes)
+    async def nodes(self, nodes: Iterable[NodeState], settings: Settings = Settings()) -> None:
+        await create_nodes(self.admin, nodes, settings)
 
     async def add(self, *pods: dict[str, Any], space: str = "") -> None:
         await asyncio.gather(*(self.admin.create(PODS, pod, space or self.space) for pod in pods))

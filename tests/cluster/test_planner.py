@@ -2,7 +2,6 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import msgspec
@@ -11,7 +10,7 @@ import yaml
 
 from numaplace.adapters.kube import Key, Kube, Resource
 from numaplace.adapters.kube.fake import Answer, LoseAnswer
-from numaplace.adapters.kube.resources import EVENTS, LEASES, PODS
+from numaplace.adapters.kube.resources import EVENTS, PODS
 from numaplace.model import keys
 from numaplace.model.settings import Settings
 from numaplace.services.planner import Limits, Seat, run
@@ -29,23 +28,6 @@ JOBS = Resource("batch", "v1", "jobs", "Job")
 CLAIMS = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
 VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
 SPACES = ("yueming-test", "test")
-
-
-@pytest.fixture
-async def stage(admin: Kube, space: str) -> AsyncIterator[Stage]:
-    stage = Stage(admin, space)
-    yield stage
-    pods = await stage.pods()
-    await stage.clear()
-    await gone(admin, LEASES, LEASE_KEY)  # nobody need wait until it is over
-    assert double_grants(pods) == []
-
-
-@pytest.fixture
-def planner(plane: ControlPlane, stage: Stage) -> Iterator[PlannerProcess]:
-    assert stage.space  # the planner's rights are there
-    with PlannerProcess(plane) as planner:
-        yield planner
 
 
 def example(name: str) -> dict[str, Any]:

@@ -42,6 +42,17 @@ async def test_nothing_is_asked_while_nothing_changes() -> None:
         assert len(world.requests) == before
 
 
+async def test_a_pod_that_changed_in_nothing_that_matters_is_not_planned_again() -> None:
+    async with world_of(nodes_of()) as world:
+        world.add(gated("wide", gpus=3, priority=1), *(gated(f"p{i}") for i in range(4)))
+        world.start()
+        await world.until_bound(*(f"p{i}" for i in range(4)))
+        await world.until_refused("wide", code="NOT_ALIGNABLE")  # it came first, when all cards were free
+        world.change("wide", lambda pod: pod["metadata"]["annotations"].update(note="mine"))
+        await world.quiet()
+        assert world.refusal("wide").startswith("NOT_ALIGNABLE")
+
+
 async def test_a_freed_gpu_goes_to_the_first_who_waits() -> None:
     async with world_of(nodes_of()) as world:
         await full_world_with(world, "first", "second")

@@ -130,6 +130,8 @@ class Planner:
     def _waits(self, pod: LivePod) -> None:
         if pod.uid in self._carrier.outstanding:
             return  # its plan is being carried out or given up; the carrier says when it waits again
+        if self.waiting.asked_by(pod.uid) == pod.asks:
+            return  # it changed in nothing that matters; most often it was we who told it why it waits
         self.waiting.remove(pod.uid)
         if isinstance(pod.asks, Refusal):
             self._notices.refused(pod, pod.asks)

@@ -49,6 +49,10 @@ class Waiting:
     def __contains__(self, uid: PodUid) -> bool:
         return uid in self._requests
 
+    def asked_by(self, uid: PodUid) -> PodRequest | None:
+        """What a Pod that waits asks; None if it does not wait."""
+        return self._requests.get(uid)
+
     def refusals(self) -> Iterator[tuple[PodRequest, Refusal | None]]:
         """Everyone who waits, with the last answer."""
         return ((one, self._shapes[self._shape_of[uid]].refusal) for uid, one in self._requests.items())

@@ -1,0 +1,143 @@
+"""What the cluster decided, the simulator decides on paper: the same Pods, the same order, the same allocations.
+
+NUMAPLACE_EQUIVALENCE_SEEDS is how many lists of Pods are tried, NUMAPLACE_EQUIVALENCE_SEED the first of them.
+"""
+
+import json
+import os
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from numaplace.adapters.kube import ConflictError, Key, Kube
+from numaplace.adapters.kube.resources import PODS, PRIORITY_CLASSES
+from numaplace.model import keys
+from numaplace.model.settings import Settings
+from numaplace.tools.report.outcome import Outcome
+from numaplace.tools.sim.arrivals import intake_of, pods_of
+from numaplace.tools.sim.cluster import cluster_of
+from numaplace.tools.sim.contenders import contender
+from numaplace.tools.sim.play import play
+from numaplace.wire.allocation import decode, encode
+from numaplace.wire.manifests import decode_manifests
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.nodes import described
+from tests.cluster.planner_process import PlannerProcess
+from tests.cluster.random_pods import CLASSES, NODES, random_pods
+from tests.cluster.stage import Stage, gone, is_bound, refusal
+from tests.services.planner.reader import misplaced
+from tests.tools.live.console import say
+
+SEEDS = int(os.environ.get("NUMAPLACE_EQUIVALENCE_SEEDS", "3"))
+FIRST_SEED = int(os.environ.get("NUMAPLACE_EQUIVALENCE_SEED", "1"))
+AT_ONCE, ONE_BY_ONE = 30, 20
+
+
+@pytest.fixture(autouse=True)
+async def classes(admin: Kube) -> AsyncIterator[None]:
+    for name, value in CLASSES.items():
+        try:
+            await admin.create(PRIORITY_CLASSES, {"metadata": {"name": name}, "value": value})
+        except ConflictError:
+            continue
+    yield
+    for name in CLASSES:
+        await gone(admin, PRIORITY_CLASSES, Key("", name))
+
+
+def decided(pods: list[dict[str, Any]]) -> bool:
+    return all(is_bound(pod) or refusal(pod) for pod in pods)
+
+
+def real_answers(pods: list[dict[str, Any]]) -> dict[str, str]:
+    """By Pod the allocation's text without its time, or the code of the refusal."""
+    answers = {}
+    for pod in pods:
+        text = pod["metadata"]["annotations"].get(keys.ALLOCATION)
+        name = pod["metadata"]["name"]
+        if text is None:
+            answers[name] = refusal(pod).partition(":")[0]
+        else:
+            answers[name] = encode(replace(decode(text, name), planned_s=None))
+    return answers
+
+
+def paper_answers(outcome: Outcome) -> dict[str, str]:
+    answers = {one.request.name: encode(one.allocation) for one in outcome.landings if one.allocation is not None}
+    return answers | {one.request.name: one.refusal.code for one in outcome.unplaced if one.request is not None}
+
+
+def on_paper(pods: list[dict[str, Any]], settings: Settings, *, one_by_one: bool = False) -> dict[str, str]:
+    """What `simulate` says of these Pods, all at once or one after the other."""
+    classes = [{"kind": "PriorityClass", "metadata": {"name": name}, "value": value} for name, value in CLASSES.items()]
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": [*classes, *pods]})
+    nodes = described(NODES, settings)
+    read = pods_of(decode_manifests(text, "pods.json").workloads, nodes, settings)
+    times = [(pod, float(number) if one_by_one else 0.0, None) for number, pod in enumerate(read)]
+    intake = intake_of(times, settings)
+    assert intake.invalid == ()
+    return paper_answers(play(intake.arrivals, contender("numaplace", cluster_of(nodes), settings, seed=0)))
+
+
+async def replayed(plane: ControlPlane, folder: Path, *options: str) -> dict[str, Any]:
+    """The cluster captured as an administrator does it, and decided again on paper."""
+    file, config = str(folder / "cluster.json.gz"), str(plane.kubeconfig("admin", "system:masters"))
+    said = await say("capture", "cluster", "-o", file, "--kubeconfig", config, *options)
+    assert said.status == 0, said.err
+    document = (await say("simulate", "--nodes", file, "--pods", file, "--replay", "-o", "json", *options)).document
+    found: dict[str, Any] = document["replayed"]
+    return found
+
+
+@pytest.mark.parametrize("hcas", ["shared", "exclusive"])
+@pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + SEEDS))
+async def test_pods_that_waited_for_the_planner_are_decided_as_on_paper(
+    plane: ControlPlane, stage: Stage, tmp_path: Path, seed: int, hcas: str
+) -> None:
+    settings = Settings(hcas_exclusive=hcas == "exclusive")
+    pods = random_pods(seed, AT_ONCE, stage.space)
+    await stage.nodes(described(NODES, settings), settings)
+    for pod in pods:  # in the order of their names, so that name decides as age does
+        await stage.admin.create(PODS, msgspec.json.decode(json.dumps(pod)), stage.space)
+    with PlannerProcess(plane, "planner", "--hcas", hcas):
+        real = await stage.until(decided)
+    answers = real_answers(real)
+    assert answers == on_paper(pods, settings)
+    assert misplaced(real) == []
+    given = [name for name, answer in answers.items() if answer.startswith("{")]
+    assert len(given) >= AT_ONCE // 3
+    assert await replayed(plane, tmp_path, "--hcas", hcas) == {"recorded": len(given), "differing": []}
+
+
+@pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + SEEDS))
+async def test_pods_that_come_one_by_one_are_decided_as_on_paper(
+    plane: ControlPlane, stage: Stage, tmp_path: Path, seed: int
+) -> None:
+    pods = random_pods(1000 + seed, ONE_BY_ONE, stage.space)
+    await stage.nodes(described(NODES))
+    with PlannerProcess(plane):
+        for pod in pods:
+            await stage.admin.create(PODS, msgspec.json.decode(json.dumps(pod)), stage.space)
+            real = await stage.until(decided)
+    answers = real_answers(real)
+    assert answers == on_paper(pods, Settings(), one_by_one=True)
+    given = [name for name, answer in answers.items() if answer.startswith("{")]
+    assert await replayed(plane, tmp_path) == {"recorded": len(given), "differing": []}
+
+
+async def test_a_run_without_names_is_replayed_alike(plane: ControlPlane, stage: Stage, tmp_path: Path) -> None:
+    await stage.nodes(described(NODES))
+    with PlannerProcess(plane):
+        await stage.add(*random_pods(FIRST_SEED, AT_ONCE, stage.space))
+        real = await stage.until(lambda pods: len(pods) == AT_ONCE and decided(pods))
+    given = [pod for pod in real if keys.ALLOCATION in pod["metadata"]["annotations"]]
+    file, config = str(tmp_path / "nameless.json"), str(plane.kubeconfig("admin", "system:masters"))
+    said = await say("capture", "cluster", "--anonymise", "--ours", "-o", file, "--kubeconfig", config)
+    assert said.status == 0, said.err
+    assert stage.space not in Path(file).read_text()
+    replay = (await say("simulate", "--nodes", file, "--pods", file, "--replay", "-o", "json")).document
+    assert replay["replayed"] == {"recorded": len(given), "differing": []}
