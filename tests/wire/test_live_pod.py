@@ -1,11 +1,14 @@
 """Pods of a running cluster: how far they are, and the patches that bring them on."""
 
+import json
 from typing import Any
 
 import msgspec
 import pytest
 
+from numaplace.decide.admit import check
 from numaplace.model import keys
+from numaplace.model.errors import InputError
 from numaplace.model.ids import NodeName
 from numaplace.model.live_pod import LivePod, Stage, unpinned
 from numaplace.model.refusal import Code, Refusal
@@ -13,6 +16,7 @@ from numaplace.model.request import PodRequest
 from numaplace.model.settings import Settings
 from numaplace.wire import allocation as allocation_wire
 from numaplace.wire import live_pod as wire
+from numaplace.wire.pod import pod_of
 from numaplace.wire.pod_object import PodObject
 from tests.objects import OURS, container, pod_object
 
@@ -93,6 +97,35 @@ def test_a_pod_that_runs_counts_by_its_amounts_whatever_it_says() -> None:
     asks = wire.live_pod_of(msgspec.convert(thing, PodObject), Settings()).asks
     assert isinstance(asks, PodRequest)
     assert (asks.shared_cpu_milli, asks.is_planned) == (2000, False)
+
+
+TERM = {"labelSelector": {"matchLabels": {"app": "a"}}, "topologyKey": "kubernetes.io/hostname"}
+LIKES: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "pinned": {"affinity": affinity(PIN)},
+    "pinned in every term": {"affinity": affinity({**ZONE, **PIN}, {}, PIN)},
+    "kept from a node": {"affinity": affinity({"matchFields": [{**PIN["matchFields"][0], "operator": "NotIn"}]})},
+    "two fields": {"affinity": affinity({"matchFields": PIN["matchFields"] * 2})},
+    "alone": {"affinity": {"podAntiAffinity": {REQUIRED: [TERM]}}},
+    "tolerant": {"tolerations": [{"operator": "Exists"}], "priority": 7, "nodeName": "n1"},
+    "with a claim": {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]},
+    "with a claim of its own": {"volumes": [{"name": "v", "ephemeral": {}}]},
+    "wrong": {"tolerations": [{"operator": "Is"}]},
+}
+
+
+@pytest.mark.parametrize("spec", LIKES.values(), ids=LIKES)
+def test_a_pod_like_others_asks_what_it_would_ask_alone(spec: dict[str, Any]) -> None:
+    for name, node, created in (("a", "n1", "2026-01-01T00:00:00Z"), ("b", "n2", "2026-02-01T00:00:00Z")):
+        thing = pod_object(container(limits={"cpu": "2"}), annotations=OURS, labels={"app": "a"}, name=name, **spec)
+        thing["metadata"] |= {"uid": f"uid-{name}", "creationTimestamp": created}
+        text = json.dumps(thing).replace('"n1"', f'"{node}"')
+        pod = msgspec.json.decode(text, type=PodObject)
+        try:
+            alone: PodRequest | Refusal = check(pod_of(pod, f"Pod ns/{name}"), Settings())
+        except InputError as error:
+            alone = Refusal(Code.SPEC_INVALID, str(error))
+        assert wire.live_pod_of(pod, Settings()).asks == alone
 
 
 # --- patches

@@ -66,6 +66,11 @@ class _Document(_Part):
     planned_s: float | None = None
 
 
+_POLICIES = {one.value: one for one in Policy}
+_LEVELS = {one.name: one for one in Level}
+_read = msgspec.json.Decoder(_Document).decode
+
+
 def encode(allocation: Allocation) -> str:
     """The annotation's value; `decode` gives the same allocation back."""
     document = _Document(
@@ -86,11 +91,7 @@ def decode(text: str, where: str) -> Allocation:
     """Read the annotation's value; InputError names the field, or the version that is not ours."""
     if len(text) > MAX_CHARACTERS:
         raise InputError(where, found=f"{len(text)} characters", wanted=f"at most {MAX_CHARACTERS}")
-    thing: Any = decode_json(text, dict[str, Any], where)
-    version = thing.get("v")
-    if version != VERSION or isinstance(version, bool):
-        raise InputError(f"{where}: v", found=shown(version), wanted=f"version {VERSION}")
-    document = convert(thing, _Document, where)
+    document = _document(text, where)
     numas = _numas(document.numas, f"{where}: numas")
     mems = str(CpuSet.of(numas))
     if document.mems not in (None, mems):
@@ -101,7 +102,7 @@ def decode(text: str, where: str) -> Allocation:
     return Allocation(
         node=NodeName(document.node),
         numas=numas,
-        policy=_member(document.policy, {one.value: one for one in Policy}, f"{where}: policy"),
+        policy=_member(document.policy, _POLICIES, f"{where}: policy"),
         width=document.reached.width,
         containers={
             ContainerName(name): _share(share, f"{where}: containers[{name!r}]")
@@ -112,6 +113,19 @@ def decode(text: str, where: str) -> Allocation:
         binds_memory=document.mems is not None,
         planned_s=document.planned_s,
     )
+
+
+def _document(text: str, where: str) -> _Document:
+    """The annotation in its parts: at once where it is ours, else step by step for the sentence."""
+    try:
+        return _read(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        pass
+    thing: Any = decode_json(text, dict[str, Any], where)
+    version = thing.get("v")
+    if version != VERSION or isinstance(version, bool):
+        raise InputError(f"{where}: v", found=shown(version), wanted=f"version {VERSION}")
+    return convert(thing, _Document, where)
 
 
 def _share_text(share: ContainerShare) -> _Share:
@@ -168,7 +182,7 @@ def _numas(ids: list[int], where: str) -> tuple[NumaId, ...]:
 
 
 def _level(text: str | None, where: str) -> Level | None:
-    return None if text is None else _member(text, {one.name: one for one in Level}, where)
+    return None if text is None else _member(text, _LEVELS, where)
 
 
 def _member(text: str, legal: dict[str, Any], where: str) -> Any:

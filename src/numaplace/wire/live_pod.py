@@ -6,6 +6,7 @@ and after a restart.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from numaplace.decide import admit
@@ -21,6 +22,7 @@ from numaplace.model.settings import Settings
 from numaplace.wire import allocation as allocation_wire
 from numaplace.wire import pod_object as obj
 from numaplace.wire.pod import pod_of
+from numaplace.wire.pod_likeness import request_like_others
 
 Change = Mapping[str, Any]  # a strategic merge patch
 
@@ -41,7 +43,7 @@ def live_pod_of(pod: obj.PodObject, settings: Settings) -> LivePod:
         asks=_asks(pod, name, settings),
         gates=tuple(gate.name for gate in spec.scheduling_gates or ()),
         hint=NodeName(status.nominated_node_name) if status.nominated_node_name else None,
-        allocation=_allocation((meta.annotations or {}).get(keys.ALLOCATION), name),
+        allocation=_allocation((meta.annotations or {}).get(keys.ALLOCATION)),
         node=NodeName(spec.node_name) if spec.node_name else None,
         ended=status.phase in _ENDED,
         deleting=meta.deletion_timestamp is not None,
@@ -54,6 +56,9 @@ def live_pod_of(pod: obj.PodObject, settings: Settings) -> LivePod:
 
 def _asks(pod: obj.PodObject, name: str, settings: Settings) -> PodRequest | Refusal:
     """The request; a Pod that runs already counts by its amounts, whatever its annotations say."""
+    alike = request_like_others(pod, settings)
+    if alike is not None:
+        return alike
     try:
         read = pod_of(pod, f"Pod {name}")
     except InputError as error:
@@ -64,12 +69,13 @@ def _asks(pod: obj.PodObject, name: str, settings: Settings) -> PodRequest | Ref
     return asks
 
 
-def _allocation(text: str | None, name: str) -> Allocation | None:
+@lru_cache(maxsize=4096)  # a Pod on its way is told several times
+def _allocation(text: str | None) -> Allocation | None:
     """What is not ours to the letter is no allocation: the Pod is planned as if it had none."""
     if text is None:
         return None
     try:
-        return allocation_wire.decode(text, name)
+        return allocation_wire.decode(text, keys.ALLOCATION)
     except InputError:
         return None
 

@@ -36,13 +36,11 @@ def decode(thing: object, where: str, priorities: Mapping[str, int] = BUILT_IN_P
 def pod_of(pod: obj.PodObject, where: str, priorities: Mapping[str, int] = BUILT_IN_PRIORITIES) -> Pod:
     """The same for an object that is typed already, as watches deliver them."""
     meta, spec = pod.metadata, pod.spec
-    if not meta.name:
-        raise InputError(f"{where}: metadata.name", found="nothing", wanted="the name of the Pod")
-    name = read_name(meta.name, f"{where}: metadata.name")
+    uid, name, created_s = identity_of(meta, where)
     namespace = read_name(meta.namespace or "default", f"{where}: metadata.namespace", LONGEST_LABEL)
     annotations = meta.annotations or {}
     return Pod(
-        uid=PodUid(meta.uid or f"{namespace}/{name}"),
+        uid=uid,
         namespace=namespace,
         name=name,
         containers=_containers(spec, where),
@@ -57,11 +55,20 @@ def pod_of(pod: obj.PodObject, where: str, priorities: Mapping[str, int] = BUILT
         scheduler=spec.scheduler_name or "default-scheduler",
         priority=_priority(spec, priorities, where),
         priority_class=(spec.priority_class_name or "") if spec.priority is None else "",
-        created_s=_seconds(meta.creation_timestamp, f"{where}: metadata.creationTimestamp"),
+        created_s=created_s,
         node_name=NodeName(spec.node_name) if spec.node_name else None,
         ended=pod.status is not None and pod.status.phase in _ENDED,
         owner=_owner(meta),
     )
+
+
+def identity_of(meta: obj.Metadata, where: str) -> tuple[PodUid, str, float]:
+    """By what a Pod differs from its likes: UID, name, and age in seconds since 1970."""
+    if not meta.name:
+        raise InputError(f"{where}: metadata.name", found="nothing", wanted="the name of the Pod")
+    name = read_name(meta.name, f"{where}: metadata.name")
+    uid = PodUid(meta.uid or f"{meta.namespace or 'default'}/{name}")
+    return uid, name, _seconds(meta.creation_timestamp, f"{where}: metadata.creationTimestamp")
 
 
 def _containers(spec: obj.PodSpec, where: str) -> tuple[Container, ...]:
