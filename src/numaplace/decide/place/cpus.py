@@ -4,11 +4,14 @@ Called after the candidate and the devices are settled; nothing here changes whe
 Pod goes. Sets are CpuSet bits; every choice is by lowest CPU where nothing else tells.
 """
 
+from functools import lru_cache
+
 from numaplace.model.cpuset import CpuSet
 from numaplace.model.layout import Layout, joined
 from numaplace.model.request import CpuRule
 
 
+@lru_cache(maxsize=1 << 14)  # of a fleet, many numas are alike
 def take_cpus(layout: Layout, free: int, count: int, rule: CpuRule) -> int:
     """Choose `count` of the CPUs in `free`, those of one numa.
 

@@ -2,16 +2,25 @@
 
 from collections.abc import Hashable
 
+from numaplace.model.allocation import Allocation
 from numaplace.model.cluster import Holder, NodeState
 from numaplace.model.refusal import Code, Refusal
 
 
 def clash(node: NodeState, holder: Holder) -> Refusal | None:
     """The first exclusive thing that `holder` and another Pod of the node would both own."""
-    wanted = owned(holder)
-    for uid, other in sorted(node.holders.items()):
-        if uid == holder.request.uid:
-            continue
+    if holder.allocation is None:
+        return None
+    cpus, cards = holder.allocation.cpus.bits, _cards(holder.allocation)
+    rivals = [
+        (uid, other)
+        for uid, other in node.holders.items()
+        if other.allocation is not None
+        and uid != holder.request.uid
+        and (cpus & other.allocation.cpus.bits or not cards.isdisjoint(_cards(other.allocation)))
+    ]
+    wanted = owned(holder) if rivals else {}
+    for _, other in sorted(rivals):
         for (kind, code), things in owned(other).items():
             both = things & wanted[kind, code]
             if both:
@@ -29,3 +38,9 @@ def owned(holder: Holder) -> dict[tuple[str, Code], frozenset[Hashable]]:
     exclusive = allocation is not None and holder.request.hcas_exclusive
     hcas = frozenset(hca.name for hca in allocation.hcas) if allocation and exclusive else frozenset()
     return {("CPUs", Code.CPUS_SHORT): cpus, ("GPUs", Code.GPUS_SHORT): gpus, ("HCAs", Code.HCAS_SHORT): hcas}
+
+
+def _cards(allocation: Allocation) -> set[str]:
+    """GPUs by address and HCAs by name: what may belong to somebody, looked at quickly."""
+    shares = allocation.containers.values()
+    return {gpu.pci for share in shares for gpu in share.gpus} | {hca.name for share in shares for hca in share.hcas}

@@ -68,6 +68,8 @@ class Book:
             self.company.remove(name)
         else:
             self.nodes[name] = node
+            if _only_confirms(before, event):
+                return None  # nothing that a plan looks at has changed
             self.company.update(node)
         self._changed.add(name)
         if isinstance(event, PodEnded):
@@ -79,3 +81,11 @@ class Book:
 
 def _has_ended(node: NodeState | None) -> bool:
     return node is not None and any(one.phase is Phase.RELEASING for one in node.holders.values())
+
+
+def _only_confirms(node: NodeState | None, event: Event) -> bool:
+    """Whether a Pod is told to have exactly what it was promised."""
+    if node is None or not isinstance(event, PodGranted):
+        return False
+    holder = node.holders.get(event.request.uid)
+    return holder is not None and (holder.request, holder.allocation) == (event.request, event.allocation)
