@@ -100,9 +100,9 @@ def ungate(pod: LivePod, request: PodRequest, allocation: Allocation) -> Change:
     }
 
 
-def lift_gate(pod: LivePod) -> Change:
+def lift_gate(uid: PodUid) -> Change:
     """For the Pod: our gate is gone, and nothing else."""
-    return {"metadata": {"uid": pod.uid}, "spec": _without_gate()}
+    return {"metadata": {"uid": uid}, "spec": _without_gate()}
 
 
 def corrected(pod: LivePod, allocation: Allocation) -> Change:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.services.planner.world import World
+from numaplace.adapters.kube.fake import FakeServer
 
 BIN = Path(sys.executable).parent
 TIMEOUT_S = 60
@@ -49,14 +49,14 @@ async def say(*arguments: str, program: str = "numaplace", env: Mapping[str, str
     return Said(process.returncode or 0, out.decode(), err.decode())
 
 
-def kubeconfig(world: World, folder: Path, *, namespace: str = "default", token: str = "t") -> str:
-    """A kubeconfig of the world's API server, as a path."""
+def kubeconfig(server: FakeServer, folder: Path, *, namespace: str = "default", token: str = "t") -> str:
+    """A kubeconfig of an API server in memory, as a path."""
     path = folder / "config"
     path.write_text(
         json.dumps(
             {
                 "current-context": "c",
-                "clusters": [{"name": "k", "cluster": {"server": world.server.access().server}}],
+                "clusters": [{"name": "k", "cluster": {"server": server.access().server}}],
                 "users": [{"name": "u", "user": {"token": token}}],
                 "contexts": [
                     {"name": "c", "context": {"cluster": "k", "user": "u", "namespace": namespace}},

@@ -45,7 +45,7 @@ async def settled(world: World) -> None:
 
 async def captured(world: World, folder: Path, *options: str, name: str = "cluster.json") -> Path:
     path = folder / name
-    said = await say("capture", "cluster", "-o", str(path), "--kubeconfig", kubeconfig(world, folder), *options)
+    said = await say("capture", "cluster", "-o", str(path), "--kubeconfig", kubeconfig(world.server, folder), *options)
     assert said.status == 0, said.err
     assert said.out == f"{path}: {len(nodes_of(2))} nodes, 2 reports and {len(world.pods)} Pods\n"
     return path
@@ -180,7 +180,9 @@ async def test_only_what_is_ours_may_be_asked_for(tmp_path: Path) -> None:
             world.bind(name, node)
         world.add(gated("asks"), gated("plain", gpus=0, annotations={}, gates=()))
         path = tmp_path / "ours.json.gz"
-        said = await say("capture", "cluster", "-o", str(path), "--ours", "--kubeconfig", kubeconfig(world, tmp_path))
+        said = await say(
+            "capture", "cluster", "-o", str(path), "--ours", "--kubeconfig", kubeconfig(world.server, tmp_path)
+        )
     assert said.out == f"{path}: 1 node, 1 report and 2 Pods\n"
     names = [one["metadata"]["name"] for one in json.loads(gzip.decompress(path.read_bytes()))["items"]]
     assert names == ["n1", "n1", "asks", "beside"]
@@ -191,7 +193,7 @@ async def test_status_and_explain_read_a_capture_as_they_read_the_cluster(tmp_pa
         world.start()
         world.add(*mixed())
         await settled(world)
-        config = kubeconfig(world, tmp_path)
+        config = kubeconfig(world.server, tmp_path)
         capture = await captured(world, tmp_path)
         for command in (
             ("status", "-o", "json"),
@@ -209,7 +211,7 @@ def without_time(text: str) -> str:
 
 async def test_standard_output_holds_the_capture_alone(tmp_path: Path) -> None:
     async with world_of(nodes_of(2)) as world:
-        said = await say("capture", "cluster", "-o", "-", "--kubeconfig", kubeconfig(world, tmp_path))
+        said = await say("capture", "cluster", "-o", "-", "--kubeconfig", kubeconfig(world.server, tmp_path))
     assert [one["kind"] for one in said.document["items"]] == ["Node", "Node"] + 2 * ["NodeResourceTopology"]
     assert said.err == "-: 2 nodes, 2 reports and 0 Pods\n"
 

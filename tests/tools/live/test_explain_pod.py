@@ -12,7 +12,9 @@ from tests.tools.live.console import kubeconfig, say
 
 
 async def explained(world: World, folder: Path, name: str, *options: str) -> Any:
-    said = await say("explain", "pod", f"ns/{name}", "--kubeconfig", kubeconfig(world, folder), "-o", "json", *options)
+    said = await say(
+        "explain", "pod", f"ns/{name}", "--kubeconfig", kubeconfig(world.server, folder), "-o", "json", *options
+    )
     assert said.document["pod"] == f"ns/{name}"
     return said.document
 
@@ -23,7 +25,7 @@ async def test_a_waiting_pod_is_held_against_every_node(tmp_path: Path) -> None:
         world.add(gated("p", gpus=3, cpus=2))
         await world.until_refused("p")
         told = world.refusal("p")
-        said = await say("explain", "pod", "ns/p", "--kubeconfig", kubeconfig(world, tmp_path))
+        said = await say("explain", "pod", "ns/p", "--kubeconfig", kubeconfig(world.server, tmp_path))
     lines = said.lines
     assert lines[:2] == ["Pod ns/p: waits for a place", told]
     assert "Pod ns/p asks 3 GPUs and 2 CPUs; SingleNUMANode, Required; CPUs of its own" in lines
@@ -39,7 +41,7 @@ async def test_a_placed_pod_says_where_and_why(tmp_path: Path) -> None:
         pod["spec"]["containers"][0]["resources"] = {"limits": limits, "requests": limits}
         world.add(pod)
         await world.until_bound("p")
-        config = kubeconfig(world, tmp_path, namespace="ns")
+        config = kubeconfig(world.server, tmp_path, namespace="ns")
         said = await say("explain", "pod", "p", "--kubeconfig", config)
         place = (await explained(world, tmp_path, "p"))["place"]
     assert said.lines[:4] == [
@@ -196,7 +198,7 @@ async def test_a_pod_that_is_not_there_is_one_sentence(
 ) -> None:
     async with world_of(nodes_of()) as world:
         world.add(gated("worker"))
-        said = await say("explain", "pod", *arguments, "--kubeconfig", kubeconfig(world, tmp_path))
+        said = await say("explain", "pod", *arguments, "--kubeconfig", kubeconfig(world.server, tmp_path))
     assert (said.status, said.out) == (2, "")
     assert said.err.startswith(sentence)
 
@@ -205,5 +207,5 @@ async def test_a_pod_that_is_not_there_is_one_sentence(
 async def test_a_pod_may_be_named_as_kubectl_names_it(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     async with world_of(nodes_of()) as world:
         world.add(gated("p"))
-        said = await say("explain", "pod", *arguments, "--kubeconfig", kubeconfig(world, tmp_path))
+        said = await say("explain", "pod", *arguments, "--kubeconfig", kubeconfig(world.server, tmp_path))
     assert said.lines[0] == "Pod ns/p: waits for a place"

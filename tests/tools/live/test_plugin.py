@@ -20,7 +20,7 @@ async def completed(*words: str, env: dict[str, str] | None = None) -> tuple[lis
 
 async def test_the_plugin_is_the_same_program_under_its_own_name(tmp_path: Path) -> None:
     async with world_of(nodes_of()) as world:
-        config = kubeconfig(world, tmp_path)
+        config = kubeconfig(world.server, tmp_path)
         ours = await say("status", "--kubeconfig", config)
         plugin = await say("status", "--kubeconfig", config, program="kubectl-numaplace")
     assert plugin.out == ours.out
@@ -31,7 +31,7 @@ async def test_the_plugin_is_the_same_program_under_its_own_name(tmp_path: Path)
 async def test_the_variable_kubeconfig_and_the_contexts_namespace_count_as_with_kubectl(tmp_path: Path) -> None:
     async with world_of(nodes_of()) as world:
         world.add(gated("p"))
-        env = {"KUBECONFIG": f"/no/such/file:{kubeconfig(world, tmp_path, namespace='ns')}"}
+        env = {"KUBECONFIG": f"/no/such/file:{kubeconfig(world.server, tmp_path, namespace='ns')}"}
         here = await say("explain", "pod", "p", program="kubectl-numaplace", env=env)
         there = await say("explain", "pod", "p", "--context", "elsewhere", program="kubectl-numaplace", env=env)
     assert here.lines[0] == "Pod ns/p: waits for a place"
@@ -60,7 +60,7 @@ async def test_words_are_completed(words: tuple[str, ...], candidates: list[str]
 async def test_contexts_and_pods_are_completed(tmp_path: Path) -> None:
     async with world_of(nodes_of()) as world:
         world.add(gated("train-0"), gated("train-1"), gated("serve-0"))
-        env = {"KUBECONFIG": kubeconfig(world, tmp_path, namespace="ns")}
+        env = {"KUBECONFIG": kubeconfig(world.server, tmp_path, namespace="ns")}
         assert await completed("status", "--context", "e", env=env) == (["elsewhere"], NO_FILES)
         assert await completed("explain", "pod", "tr", env=env) == (["train-0", "train-1"], NO_FILES)
         assert await completed("explain", "pod", "ns/s", env=env) == (["ns/serve-0"], NO_FILES)

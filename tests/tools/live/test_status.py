@@ -15,7 +15,7 @@ async def test_a_node_is_shown_numa_by_numa_with_its_pods(tmp_path: Path) -> Non
         world.start()
         world.add(gated("a", gpus=2, cpus=6), gated("b", gpus=1, cpus=2))
         await world.until_bound("a", "b")
-        said = await say("status", "--kubeconfig", kubeconfig(world, tmp_path))
+        said = await say("status", "--kubeconfig", kubeconfig(world.server, tmp_path))
     assert said.lines == [
         "node n1: fresh report",
         "NUMA POD PHASE CPUS GPUS HCAS",
@@ -35,7 +35,9 @@ async def test_a_pod_over_two_numas_has_its_part_in_each(tmp_path: Path) -> None
         world.start()
         world.add(gated("wide", gpus=4, cpus=8, annotations=annotations))
         await world.until_bound("wide")
-        (node,) = (await say("status", "--kubeconfig", kubeconfig(world, tmp_path), "-o", "json")).document["nodes"]
+        (node,) = (await say("status", "--kubeconfig", kubeconfig(world.server, tmp_path), "-o", "json")).document[
+            "nodes"
+        ]
     held = {
         numa["numa"]: [(one["pod"], one["cpus"], len(one["gpus"])) for one in numa["held"]] for numa in node["numas"]
     }
@@ -52,7 +54,7 @@ async def test_who_waits_is_told_with_the_code_and_in_the_planners_order(tmp_pat
         world.add(gated("queued", gates=(keys.PLAN_GATE, "kueue.x-k8s.io/admission")))
         world.add(gated("odd", annotations={keys.POLICY: "Closest"}))
         await world.until_refused("late", "urgent", "odd")
-        config = kubeconfig(world, tmp_path)
+        config = kubeconfig(world.server, tmp_path)
         said = await say("status", "--waiting", "--kubeconfig", config)
         other = await say("status", "--waiting", "-n", "elsewhere", "--kubeconfig", config)
     head, *rows = said.lines
@@ -72,7 +74,7 @@ async def test_pods_for_which_nobody_chose_anything_are_counted(tmp_path: Path) 
         world.add(gated("plain", gpus=0, cpus=3, annotations={}, gates=()), gated("early", gpus=2, gates=()))
         world.bind("plain", "n1")
         world.bind("early", "n1")
-        said = await say("status", "--kubeconfig", kubeconfig(world, tmp_path), "--node", "n1")
+        said = await say("status", "--kubeconfig", kubeconfig(world.server, tmp_path), "--node", "n1")
     assert said.lines[-1] == "2 Pods counted by node only: 5 CPUs and 2 GPUs that nobody has named"
     assert "free 8 of 8 0 of 2 2 of 2" in " ".join(said.lines)
 
@@ -85,7 +87,9 @@ async def test_promises_and_ended_pods_are_told_apart_from_bound_ones(tmp_path: 
         world.bind("over", "n1")
         world.uses("n1", "over")
         world.change("over", lambda pod: pod["status"].update(phase="Succeeded"))
-        (node,) = (await say("status", "--kubeconfig", kubeconfig(world, tmp_path), "-o", "json")).document["nodes"]
+        (node,) = (await say("status", "--kubeconfig", kubeconfig(world.server, tmp_path), "-o", "json")).document[
+            "nodes"
+        ]
     assert {one["pod"]: one["phase"] for one in node["pods"]} == {"ns/promised": "held", "ns/over": "releasing"}
 
 
@@ -95,7 +99,7 @@ async def test_reports_say_how_old_they_are(tmp_path: Path) -> None:
         world.change_report("n1", lambda report: report["metadata"].update(long_ago["metadata"]))
         world.change_report("n2", lambda report: report.pop("attributes"))
         world.change_node("n3", lambda node: node["spec"].update(unschedulable=True))
-        said = await say("status", "--kubeconfig", kubeconfig(world, tmp_path))
+        said = await say("status", "--kubeconfig", kubeconfig(world.server, tmp_path))
     heads = [line for line in said.lines if line.startswith("node ")]
     assert heads[0].startswith("node n1: stale report, ")
     assert heads[1:] == ["node n2: no report, not enabled", "node n3: fresh report, not enabled, cordoned"]
@@ -106,7 +110,7 @@ async def test_many_nodes_are_a_line_each(tmp_path: Path) -> None:
         world.start()
         world.add(gated("p", gpus=2, cpus=6))
         await world.until_bound("p")
-        config = kubeconfig(world, tmp_path)
+        config = kubeconfig(world.server, tmp_path)
         said = await say("status", "--kubeconfig", config)
         one = await say("status", "--kubeconfig", config, "--node", "n1")
     assert said.lines[:3] == [
@@ -121,7 +125,7 @@ async def test_what_cannot_be_read_is_a_note_and_the_rest_is_shown(tmp_path: Pat
     async with world_of(nodes_of(2)) as world:
         world.change_report("n1", lambda report: report.update(attributes=[{"name": keys.TOPOLOGY, "value": "{}"}]))
         world.add({"metadata": {"name": "odd"}, "spec": {"containers": "none"}})
-        said = await say("status", "--kubeconfig", kubeconfig(world, tmp_path))
+        said = await say("status", "--kubeconfig", kubeconfig(world.server, tmp_path))
     assert "node n1: no report" in said.lines
     assert "node n2: fresh report" in said.lines
     notes = [line for line in said.lines if line.startswith("note: ")]
@@ -139,7 +143,7 @@ async def test_what_cannot_be_read_is_a_note_and_the_rest_is_shown(tmp_path: Pat
 )
 async def test_a_wrong_option_is_one_sentence(tmp_path: Path, options: tuple[str, ...], sentence: str) -> None:
     async with world_of(nodes_of()) as world:
-        said = await say("status", "--kubeconfig", kubeconfig(world, tmp_path), *options)
+        said = await say("status", "--kubeconfig", kubeconfig(world.server, tmp_path), *options)
     assert (said.status, said.out) == (2, "")
     assert said.err.endswith(sentence)
 
@@ -148,7 +152,7 @@ async def test_a_right_that_is_missing_is_one_sentence(tmp_path: Path) -> None:
     async with world_of(nodes_of()) as world:
         message = 'noderesourcetopologies is forbidden: User "me" cannot list resource'
         world.server.fail(Answer(403, "Forbidden", message), "GET", "/noderesourcetopologies")
-        said = await say("status", "--kubeconfig", kubeconfig(world, tmp_path))
+        said = await say("status", "--kubeconfig", kubeconfig(world.server, tmp_path))
     assert (said.status, said.out) == (2, "")
     assert message in said.err
     assert "Traceback" not in said.err
@@ -157,5 +161,5 @@ async def test_a_right_that_is_missing_is_one_sentence(tmp_path: Path) -> None:
 async def test_a_list_that_takes_too_long_is_begun_again(tmp_path: Path) -> None:
     async with world_of(nodes_of()) as world:
         world.server.fail(Answer(410, "Expired", "too old"), "GET", "/pods")
-        said = await say("status", "--kubeconfig", kubeconfig(world, tmp_path))
+        said = await say("status", "--kubeconfig", kubeconfig(world.server, tmp_path))
     assert said.lines[0] == "node n1: fresh report"

@@ -62,7 +62,7 @@ class Writes:
 
     async def lift_gate(self, pod: LivePod) -> None:
         """Let the scheduler have a Pod that asks nothing of ours."""
-        await self._patch("lift", pod, wire.lift_gate(pod))
+        await self._patch("lift", pod, wire.lift_gate(pod.uid))
 
     async def correct(self, pod: LivePod, allocation: Allocation) -> None:
         """Another allocation for a Pod that cannot leave its node."""

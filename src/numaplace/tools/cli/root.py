@@ -38,6 +38,7 @@ COMMANDS: dict[str, Entry] = {
     "explain": Entry("numaplace.tools.cli.explain:explain", "say where a Pod would go, and why not elsewhere"),
     "status": Entry("numaplace.tools.cli.status:status", "say who holds what in a cluster, and who waits"),
     "planner": Entry("numaplace.tools.cli.planner:planner", "give the waiting Pods of a cluster their places"),
+    "ungate": Entry("numaplace.tools.cli.ungate:ungate", "let waiting Pods go without a plan"),
 }
 
 
