@@ -9,7 +9,7 @@ import base64
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -36,10 +36,11 @@ class ControlPlane:
     """Starts all programs on entering, ends them hard and removes their folder on leaving.
 
     `scheduler` is laid over the scheduler's configuration (profiles, extenders).
-    `programs` may be ended and started one by one with `kill` and `start`.
+    `programs` may be ended and started one by one with `kill` and `start`. What the
+    users of `audited` ask is kept (`audit.py`).
     """
 
-    def __init__(self, *, scheduler: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, *, scheduler: Mapping[str, Any] | None = None, audited: Sequence[str] = ()) -> None:
         self.binaries = find_programs()
         self.folder = Path(tempfile.mkdtemp(prefix="numaplace-cluster-"))
         self.authority = Authority(self.folder)
@@ -47,6 +48,12 @@ class ControlPlane:
         self.server = f"https://127.0.0.1:{self.ports[API_SERVER]}"
         self._scheduler = {**_SCHEDULER_CONFIG, **(scheduler or {})}
         self.programs: dict[str, Program] = {}
+        self._audited = audited
+
+    @property
+    def audit_log(self) -> Path:
+        """What the audited users asked, one JSON document a line."""
+        return self.folder / "audit.log"
 
     def __enter__(self) -> Self:
         try:
@@ -186,7 +193,18 @@ class ControlPlane:
             service_cluster_ip_range="10.0.0.0/16",
             max_requests_inflight=3000,
             max_mutating_requests_inflight=1000,
+            **self._audit_flags(),
         )
+
+    def _audit_flags(self) -> dict[str, object]:
+        """Keep who asked what, at the end of each request, watches at their beginning."""
+        if not self._audited:
+            return {}
+        policy = self.folder / "audit-policy.json"
+        rule = {"level": "Metadata", "users": list(self._audited), "omitStages": ["RequestReceived"]}
+        head = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy"}
+        policy.write_bytes(msgspec.json.encode({**head, "rules": [rule, {"level": "None"}]}))
+        return {"audit_policy_file": policy, "audit_log_path": self.audit_log, "audit_log_mode": "blocking"}
 
     def _scheduler_program(self) -> Program:
         own = self.kubeconfig("system:kube-scheduler")

@@ -25,6 +25,7 @@ from tests.services.planner.reader import allocation_of, double_grants, misplace
 EXAMPLES = ROOT / "deploy" / "examples"
 DEPLOYMENTS = Resource("apps", "v1", "deployments", "Deployment")
 JOBS = Resource("batch", "v1", "jobs", "Job")
+CSI_NODES = Resource("storage.k8s.io", "v1", "csinodes", "CSINode", namespaced=False)
 CLAIMS = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
 VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
 SPACES = ("yueming-test", "test")
@@ -74,21 +75,24 @@ async def test_the_examples_lie_where_they_belong(admin: Kube, stage: Stage) -> 
     assert not things_of(plain)
 
 
-async def claim(admin: Kube, space: str) -> None:
+async def claim(admin: Kube, space: str, **source: dict[str, str]) -> None:
     """The claim `model` of a namespace, and a volume for it that is on every node."""
     volume = {
         "metadata": {"name": f"model-{space}"},
         "spec": {
             "capacity": {"storage": "100Gi"},
             "accessModes": ["ReadWriteOnce"],
-            "hostPath": {"path": "/model"},
             "claimRef": {"namespace": space, "name": "model"},
+            **(source or {"hostPath": {"path": "/model"}}),
         },
     }
     await admin.create(VOLUMES, volume)
-    for document in yaml.safe_load_all((EXAMPLES / "prerequisites.yaml").read_text()):
-        if document["kind"] == "PersistentVolumeClaim" and document["metadata"]["namespace"] == space:
-            await admin.create(CLAIMS, document, space)
+    (wanted,) = [
+        document["spec"]
+        for document in yaml.safe_load_all((EXAMPLES / "prerequisites.yaml").read_text())
+        if (document["kind"], document["metadata"].get("namespace")) == ("PersistentVolumeClaim", SPACES[0])
+    ]
+    await admin.create(CLAIMS, {"metadata": {"name": "model"}, "spec": wanted}, space)
 
 
 @pytest.mark.usefixtures("planner")
@@ -212,6 +216,24 @@ async def test_writes_whose_answers_are_lost_or_wrong_are_made_once(plane: Contr
     assert len({thing for one in pods for thing in things_of(one)}) == 8 * (2 + 12)
 
 
+async def test_after_a_write_that_failed_the_pod_itself_is_asked(plane: ControlPlane, stage: Stage) -> None:
+    await stage.nodes(alike(1))
+    async with FaultyProxy(plane.access(PLANNER), plane.authority) as proxy, Kube(proxy.access()) as kube:
+        planner = asyncio.create_task(run(kube, Settings(), Limits(), Seat(LEASE_KEY), None))
+        try:
+            await stage.add(gated("first"))
+            await stage.until_bound("first")
+            proxy.fail(Answer(500, "InternalError"), "PATCH", "/pods/second")
+            await stage.add(gated("second"))
+            pods = await stage.until_bound("second")
+        finally:
+            planner.cancel()
+            await asyncio.wait([planner])
+    way = [one.split()[0] for one in proxy.asked if one.endswith("/pods/second")]
+    assert way == ["PATCH", "GET", "PATCH"]
+    assert misplaced(pods) == []
+
+
 @pytest.mark.usefixtures("planner")
 async def test_programs_of_the_control_plane_may_die(plane: ControlPlane, stage: Stage) -> None:
     await stage.nodes(alike(4))
@@ -228,21 +250,28 @@ async def test_programs_of_the_control_plane_may_die(plane: ControlPlane, stage:
 
 @pytest.mark.usefixtures("planner")
 async def test_a_rule_that_nobody_foresaw_costs_an_owned_pod_one_detour(admin: Kube, stage: Stage) -> None:
-    """Host ports are left to the scheduler: it refuses the second Pod on the fullest node, which was planned."""
+    """How many volumes a driver can attach is left to the scheduler: the planned node can take none."""
     await stage.nodes(alike(2))
-    template = gated("", container={"ports": [{"containerPort": 80, "hostPort": 8080}]})
-    template["metadata"] = {"annotations": template["metadata"]["annotations"], "labels": {"app": "ports"}}
+    await claim(admin, stage.space, csi={"driver": "disks.example", "volumeHandle": "v"})
+    for node, most in (("node-0001", 0), ("node-0002", 8)):
+        driver = {"name": "disks.example", "nodeID": node, "allocatable": {"count": most}}
+        await admin.create(CSI_NODES, {"metadata": {"name": node}, "spec": {"drivers": [driver]}})
+    volume = {"name": "model", "persistentVolumeClaim": {"claimName": "model"}}
+    template = gated("", volumes=[volume])
+    template["metadata"] = {"annotations": template["metadata"]["annotations"], "labels": {"app": "disks"}}
     deployment = {
-        "metadata": {"name": "ports"},
-        "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "ports"}}, "template": template},
+        "metadata": {"name": "disks"},
+        "spec": {"replicas": 1, "selector": {"matchLabels": {"app": "disks"}}, "template": template},
     }
     await admin.create(DEPLOYMENTS, deployment, stage.space)
     try:
-        pods = await stage.until(lambda pods: sum(map(is_bound, pods)) == 2)
-        assert {one["spec"]["nodeName"] for one in pods if is_bound(one)} == {"node-0001", "node-0002"}
+        pods = await stage.until(lambda pods: sum(map(is_bound, pods)) == 1)
+        assert {one["spec"]["nodeName"] for one in pods if is_bound(one)} == {"node-0002"}
         assert len(await events_of(stage, "NumaStuck", 1)) == 1
     finally:
-        await gone(admin, DEPLOYMENTS, Key(stage.space, "ports"))
+        await gone(admin, DEPLOYMENTS, Key(stage.space, "disks"))
+        for node in ("node-0001", "node-0002"):
+            await gone(admin, CSI_NODES, Key("", node))
 
 
 async def test_it_ends_when_it_is_told_to_and_says_how_it_is(plane: ControlPlane, stage: Stage) -> None:

@@ -1,0 +1,139 @@
+"""`helm install` and `helm uninstall` on a control plane of its own, with values that are not the defaults.
+
+There is no kubelet: `hook.py` runs what the hook's Pod would run, with the token that Pod would get.
+"""
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import pytest
+
+from numaplace.adapters.kube import DeniedError, Kube, Resource
+from numaplace.adapters.kube.resources import NAMESPACES, PODS
+from tests.chart.programs import find_tools
+from tests.chart.rendered import CHART, IMAGE, RELEASE, SPACE
+from tests.cluster.chart import tried
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.hook import DEADLINE_S, gates, play_kubelet, pod
+from tests.cluster.stage import GATE, listed
+from tests.objects import OURS, container
+
+VALUES = {
+    **IMAGE,
+    "cluster": {
+        "schedulers": ["default-scheduler", "second"],
+        "gpuResource": "gpu.example/card",
+        "foreignGpuResources": ["amd.com/gpu"],
+        "hcas": "exclusive",
+        "podIpRdma": True,
+        "sharingContainers": ["log"],
+    },
+    "admission": {"exemptNamespaces": ["exempt"]},
+    "planner": {"replicas": 0},
+}
+_KINDS = (
+    Resource("", "v1", "serviceaccounts", "ServiceAccount"),
+    Resource("apps", "v1", "deployments", "Deployment"),
+    Resource("batch", "v1", "jobs", "Job"),
+    *(
+        Resource("rbac.authorization.k8s.io", "v1", plural, "", namespaced=False)
+        for plural in ("clusterroles", "clusterrolebindings")
+    ),
+    *(
+        Resource("admissionregistration.k8s.io", "v1", f"{kind}admissionpol{end}", "", namespaced=False)
+        for kind in ("mutating", "validating")
+        for end in ("icies", "icybindings")
+    ),
+)
+
+
+async def helm(plane: ControlPlane, *arguments: str, values: Mapping[str, Any] | None = None) -> str:
+    """What helm says when it has done it."""
+    config = plane.kubeconfig("admin", "system:masters")
+    process = await asyncio.create_subprocess_exec(
+        find_tools() / "helm",
+        *(*arguments, "--namespace", SPACE, "--kubeconfig", str(config)),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        env={**os.environ, "HELM_CACHE_HOME": str(plane.folder), "HELM_CONFIG_HOME": str(plane.folder)},
+    )
+    out, _ = await process.communicate(json.dumps(values or {}).encode())
+    assert process.returncode == 0, out.decode()
+    return out.decode()
+
+
+@pytest.fixture
+async def apart() -> AsyncIterator[ControlPlane]:
+    """A control plane for one test."""
+    with ControlPlane() as plane:
+        yield plane
+
+
+async def ours(admin: Kube) -> list[str]:
+    """Everything of numaplace that is there, but for its resource of reports."""
+    return [
+        f"{resource.plural}/{one['metadata']['name']}"
+        for resource in _KINDS
+        for one in await listed(admin, resource, "")
+        if one["metadata"]["name"].startswith("numaplace")
+    ]
+
+
+@pytest.mark.timeout(240)
+async def test_helm_installs_what_the_values_say_and_leaves_nobody_stuck(apart: ControlPlane) -> None:
+    async with Kube(apart.admin()) as admin:
+        said = await helm(apart, "install", RELEASE, str(CHART), "--create-namespace", "--values", "-", values=VALUES)
+        assert "Kubernetes v1.37.2 (1.36 or newer is needed)" in said
+        assert "a Pod of default-scheduler, second that has a placement key or asks gpu.example/card waits" in said
+        assert "Exempt: exempt." in said
+        await holds_for_other_names(admin)
+        await admin.create(PODS, pod("waits", schedulingGates=[{"name": "other.example/first"}]), "default")
+        await admin.create(PODS, pod("waits-too"), SPACE)
+        arriving = asyncio.create_task(arrive(admin))
+        hand = asyncio.create_task(play_kubelet(apart, admin))
+        await helm(apart, "uninstall", RELEASE)
+        await hand
+        arriving.cancel()
+        await asyncio.wait([arriving])
+        pods = [one for space in ("default", SPACE) for one in await listed(admin, PODS, space)]
+        left = {one["metadata"]["name"]: one["spec"].get("schedulingGates") for one in pods}
+        assert left["waits"] == [{"name": "other.example/first"}]
+        assert len(left) > 20
+        assert not [name for name, waits_at in left.items() if GATE in (waits_at or [])]
+        assert await ours(admin) == []
+        assert await gates(admin) == []
+
+
+async def holds_for_other_names(admin: Kube) -> None:
+    """The policies are those of the values."""
+    async with asyncio.timeout(DEADLINE_S):
+        while not await gates(admin):
+            await asyncio.sleep(0.1)
+    await admin.create(NAMESPACES, {"metadata": {"name": "exempt"}})
+    async with asyncio.timeout(DEADLINE_S):
+        while True:
+            try:
+                assert await gates(admin, "exempt") == []
+                break
+            except DeniedError:  # its service account is not there yet
+                await asyncio.sleep(0.05)
+    assert await gates(admin, schedulerName="second") == [GATE]
+    assert await gates(admin, annotations={}, limits={"gpu.example/card": "1"}) == [GATE]
+    assert await gates(admin, annotations={}, limits={"aliyun.com/gpu": "1"}) == []
+    assert await gates(admin, annotations={}, limits={"rdma/hca": "1"}) == [GATE]
+    shares = (container("log", {"cpu": "100m"}, restartPolicy="Always", image="none"),)
+    assert await gates(admin, init=shares) == [GATE]
+    assert (await tried(admin, pod("p"), "default"))["metadata"]["annotations"] == OURS  # no agent is required
+
+
+async def arrive(admin: Kube) -> None:
+    """New Pods all the time, as in a cluster that people work in."""
+    number = 0
+    while True:
+        number += 1
+        await admin.create(PODS, pod(f"new-{number}"), "default")
+        await asyncio.sleep(0.1)

@@ -1,0 +1,68 @@
+"""The planner may do what it does, and nothing else: its rights in the chart beside what it asked of the API server.
+
+Runs last: `conftest.py` sees to it. The rights that nobody used in the whole lane are too many.
+"""
+
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+
+from tests.chart.rendered import named, things
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.planner_process import PLANNER
+
+
+class Right(NamedTuple):
+    """A verb on a resource; its subresource, if any, after a slash."""
+
+    group: str
+    resource: str
+    verb: str
+
+
+class Asked(msgspec.Struct, rename="camel"):
+    """One line of the audit log."""
+
+    verb: str
+    user: dict[str, Any]
+    object_ref: dict[str, Any] = {}
+    response_status: dict[str, Any] = {}
+
+
+@pytest.fixture
+def asked(plane: ControlPlane, request: pytest.FixtureRequest) -> list[Asked]:
+    ran = {item.path.name for item in request.session.items}
+    if not {"test_planner.py", "test_writers_policy.py"} <= ran:
+        pytest.skip("only a run of the whole lane lets the planner do everything")
+    lines = plane.audit_log.read_bytes().splitlines()
+    found = [msgspec.json.decode(line, type=Asked) for line in lines]
+    return [one for one in found if one.user["username"] == PLANNER]
+
+
+def right(one: Asked) -> Right:
+    ref = one.object_ref
+    resource = ref.get("resource", "") + (f"/{ref['subresource']}" if "subresource" in ref else "")
+    return Right(ref.get("apiGroup", ""), resource, one.verb)
+
+
+def granted() -> set[Right]:
+    chart = things()
+    rules = [rule for kind in ("ClusterRole", "Role") for rule in named(chart, kind, "numaplace-planner")["rules"]]
+    return {
+        Right(group, resource, verb)
+        for rule in rules
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+
+def test_every_right_of_the_planner_was_used_and_none_was_missing(asked: list[Asked]) -> None:
+    used = {right(one) for one in asked if one.response_status.get("code", 0) < 300}
+    missing = {right(one) for one in asked if one.response_status.get("code") == 403} - granted()
+    assert (granted() - used, missing) == (set(), set())
+
+
+def test_nothing_is_granted_by_a_star() -> None:
+    assert not [one for one in granted() if "*" in one]
