@@ -10,9 +10,7 @@ from numaplace.adapters.kube.resources import REPORTS
 from tests.recorded import ROOT
 
 FOLDER = ROOT / "deploy" / "chart" / "crds"
-_CRDS = Resource(
-    "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False
-)
+CRDS = Resource("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False)
 _SERVED_S = 30.0
 
 
@@ -20,7 +18,7 @@ async def create_crds(admin: Kube, folder: Path = FOLDER) -> None:
     """Create what is not there, and return when reports can be written."""
     for path in sorted(folder.glob("*.yaml")):
         try:
-            await admin.create(_CRDS, yaml.safe_load(path.read_text()))
+            await admin.create(CRDS, yaml.safe_load(path.read_text()))
         except ConflictError:
             continue
     async with asyncio.timeout(_SERVED_S):

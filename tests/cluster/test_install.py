@@ -9,7 +9,9 @@ import os
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
+import msgspec
 import pytest
+import yaml
 
 from numaplace.adapters.kube import DeniedError, Kube, Resource
 from numaplace.adapters.kube.resources import NAMESPACES, PODS
@@ -17,6 +19,7 @@ from tests.chart.programs import find_tools
 from tests.chart.rendered import CHART, IMAGE, RELEASE, SPACE
 from tests.cluster.chart import tried
 from tests.cluster.control_plane import ControlPlane
+from tests.cluster.crds import CRDS
 from tests.cluster.hook import DEADLINE_S, gates, play_kubelet, pod
 from tests.cluster.stage import GATE, listed
 from tests.objects import OURS, container
@@ -86,6 +89,9 @@ async def ours(admin: Kube) -> list[str]:
 @pytest.mark.timeout(240)
 async def test_helm_installs_what_the_values_say_and_leaves_nobody_stuck(apart: ControlPlane) -> None:
     async with Kube(apart.admin()) as admin:
+        theirs = yaml.safe_load((CHART / "crds" / "noderesourcetopologies.yaml").read_text())
+        theirs["metadata"]["labels"] = {"app.kubernetes.io/name": "node-feature-discovery"}
+        before = await admin.create(CRDS, theirs)
         said = await helm(apart, "install", RELEASE, str(CHART), "--create-namespace", "--values", "-", values=VALUES)
         assert "Kubernetes v1.37.2 (1.36 or newer is needed)" in said
         assert "a Pod of default-scheduler, second that has a placement key or asks gpu.example/card waits" in said
@@ -106,6 +112,14 @@ async def test_helm_installs_what_the_values_say_and_leaves_nobody_stuck(apart: 
         assert not [name for name, waits_at in left.items() if GATE in (waits_at or [])]
         assert await ours(admin) == []
         assert await gates(admin) == []
+        after = await admin.get(CRDS, theirs["metadata"]["name"])
+        assert [head(one) for one in (before, after)] == [(theirs["metadata"]["labels"], 1)] * 2
+
+
+def head(thing: bytes) -> tuple[dict[str, str], int]:
+    """Labels, and how often the spec was written."""
+    metadata = msgspec.json.decode(thing)["metadata"]
+    return metadata["labels"], metadata["generation"]
 
 
 async def holds_for_other_names(admin: Kube) -> None:

@@ -12,6 +12,7 @@ import pytest
 from numaplace.adapters.kube import Key, Kube
 from numaplace.adapters.kube.resources import NAMESPACES, NODES, PODS
 from tests.chart.programs import find_tools
+from tests.chart.rendered import SPACE
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.hook import gates, play_kubelet, pod
 from tests.cluster.stage import GATE, gone, listed
@@ -37,6 +38,8 @@ async def apart() -> AsyncIterator[ControlPlane]:
             await admin.create(NODES, {"metadata": {"name": "gpu-1"}})
             for space in ("shop", "batch"):
                 await admin.create(NAMESPACES, {"metadata": {"name": space}})
+            strict = {"pod-security.kubernetes.io/enforce": "restricted"}
+            await admin.create(NAMESPACES, {"metadata": {"name": SPACE, "labels": strict}})
         yield plane
 
 
@@ -59,6 +62,7 @@ async def test_the_pages_about_installing_do_what_they_say(apart: ControlPlane) 
                     await hand
                 if command == install:
                     await furnish(admin)
+                    await appear(admin)
                 installed = "helm uninstall" not in command.text and (installed or command == install)
         waits = {space: [*map(waits_at, await listed(admin, PODS, space))] for space in WAITING}
     assert waits == {"default": [[GATE]], "shop": [[], []], "batch": [[], []]}  # as the last commands left them
@@ -81,6 +85,13 @@ async def furnish(admin: Kube) -> None:
         for name in names:
             await gone(admin, PODS, Key(space, name), grace_s=0)
             await admin.create(PODS, pod(name), space)
+
+
+async def appear(admin: Kube) -> None:
+    """The two planners are made, also where Pod Security is strict."""
+    async with asyncio.timeout(DEADLINE_S):
+        while len([one for one in await listed(admin, PODS, SPACE) if "planner" in one["metadata"]["name"]]) < 2:
+            await asyncio.sleep(0.05)
 
 
 async def run(plane: ControlPlane, command: Command, page: Path) -> None:

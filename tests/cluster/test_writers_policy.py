@@ -7,7 +7,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from numaplace.adapters.kube import Access, DeniedError, Key, Kube, Resource, apply, json_patch, merge, strategic
+from numaplace.adapters.kube import (
+    Access,
+    DeniedError,
+    InvalidError,
+    Key,
+    Kube,
+    Resource,
+    apply,
+    json_patch,
+    merge,
+    strategic,
+)
 from numaplace.adapters.kube.resources import NODES, PODS
 from numaplace.model import keys
 from tests.chart.rendered import SPACE
@@ -28,7 +39,11 @@ ROLE_BINDINGS = Resource("rbac.authorization.k8s.io", "v1", "rolebindings", "Rol
 AGENT = f"system:serviceaccount:{SPACE}:numaplace-agent"
 FOREIGN = {"name": "other.example/first"}
 ANYTHING = (  # what no person should be given, and some are
-    Rule("", ("pods", "pods/status", "pods/ephemeralcontainers"), ("get", "create", "update", "patch", "delete")),
+    Rule(
+        "",
+        ("pods", "pods/status", "pods/ephemeralcontainers", "pods/resize"),
+        ("get", "create", "update", "patch", "delete"),
+    ),
     Rule("", ("pods/binding", "bindings"), ("create",)),
 )
 Way = Callable[[Kube, str, str], Awaitable[object]]
@@ -172,6 +187,33 @@ async def test_a_planned_pod_is_free_in_all_other_respects(plane: ControlPlane, 
         ephemeral = {"spec": {"ephemeralContainers": [{"name": "debug", "image": "none"}]}}
         await somebody.patch(PODS, "bound", strategic(ephemeral), pods, subresource="ephemeralcontainers")
         await somebody.delete(PODS, "planned", pods)
+
+
+async def resize(kube: Kube, space: str, name: str, **amounts: str) -> dict[str, str]:
+    """Ask other amounts of a container that runs."""
+    resources = {"limits": amounts, "requests": amounts}
+    change = strategic({"spec": {"containers": [{"name": "main", "resources": resources}]}})
+    found: dict[str, Any] = msgspec.json.decode(await kube.patch(PODS, name, change, space, subresource="resize"))
+    limits: dict[str, str] = found["spec"]["containers"][0]["resources"]["limits"]
+    return limits
+
+
+async def test_cpus_of_its_own_are_not_resized_in_place(plane: ControlPlane, admin: Kube, pods: str) -> None:
+    amounts = {"cpu": "2", "memory": "1Gi"}
+    for name, annotations in (("owns", OURS), ("shares", {})):
+        made = pod(name, annotations)
+        made["spec"]["containers"][0]["resources"] = {"limits": amounts, "requests": amounts}
+        made["spec"]["schedulingGates"] = [FOREIGN]
+        await admin.create(PODS, made, pods)
+    async with Kube(await identity(plane, "somebody", ANYTHING)) as somebody:
+        with pytest.raises(InvalidError) as refused:
+            await resize(somebody, pods, "owns", cpu="3", memory="1Gi")
+        assert (
+            f"SPEC_INVALID: Pod {pods}/owns: container main: found a resize of cpu; expected none, "
+            "since exclusive CPUs cannot be resized in place yet"
+        ) in str(refused.value)
+        assert await resize(somebody, pods, "owns", cpu="2000m", memory="2Gi") == {"cpu": "2", "memory": "2Gi"}
+        assert await resize(somebody, pods, "shares", cpu="3", memory="1Gi") == {"cpu": "3", "memory": "1Gi"}
 
 
 # --- what is observed
