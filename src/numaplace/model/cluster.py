@@ -53,8 +53,12 @@ class NodeState:
 
     @property
     def requests(self) -> tuple[PodRequest, ...]:
-        """What the Pods in its book ask: those that the node rules look at beside a newcomer."""
-        return tuple(holder.request for holder in self.holders.values())
+        """What its Pods ask, bound or promised: those that the node rules look at beside a newcomer.
+
+        Pods that ended are not among them: the scheduler forgets those at once, and what they
+        still hold is the topology's matter.
+        """
+        return tuple(holder.request for holder in self.holders.values() if holder.phase is not Phase.RELEASING)
 
     def holding(self, holder: Holder) -> "NodeState":
         """The node with `holder` in its book, in place of any entry of the same Pod."""

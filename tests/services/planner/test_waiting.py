@@ -91,6 +91,22 @@ def test_labels_make_no_difference_until_somebody_minds_them() -> None:
     assert drain(waiting) == []
 
 
+def test_a_newcomer_wakes_those_that_want_its_company_and_nobody_else() -> None:
+    term = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "db"}}}
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    waiting = Waiting()
+    waiting.add(pod("plain"))
+    waiting.add(pod("longs", affinity=affinity))
+    assert drain(waiting) == ["longs", "plain"]
+    waiting.welcome([pod("web", labels={"app": "web"})], {})
+    assert drain(waiting) == []
+    waiting.welcome([pod("db", labels={"app": "db"})], {})
+    assert drain(waiting) == ["longs"]
+    waiting.remove(PodUid("longs"))
+    waiting.welcome([pod("db", labels={"app": "db"})], {})
+    assert drain(waiting) == []
+
+
 @given(
     st.lists(
         st.tuples(

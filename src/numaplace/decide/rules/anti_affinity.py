@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import NamedTuple, cast
 
-from numaplace.decide.rules.relation import Condition, Namespaces, Seen, means, neighbours, place_text
+from numaplace.decide.rules.relation import Condition, Namespaces, Seen, means, place_text
 from numaplace.model.cluster import NodeState
 from numaplace.model.request import PodRequest
 
@@ -31,7 +31,7 @@ class AntiAffinity:
 
     def _clashes(self, node: NodeState) -> Iterator[_Clash]:
         labels, own = node.rules.labels, self._request.rules.anti_affinity
-        for other in neighbours(node):
+        for other in node.requests:
             for terms, one, avoids in ((own, other, True), (other.rules.anti_affinity, self._request, False)):
                 for term in terms:
                     value = labels.get(term.topology_key)

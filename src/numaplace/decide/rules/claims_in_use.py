@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import cast
 
-from numaplace.decide.rules.relation import Condition, Seen, neighbours
+from numaplace.decide.rules.relation import Condition, Seen
 from numaplace.model.cluster import NodeState
 from numaplace.model.request import PodRequest
 
@@ -21,7 +21,7 @@ class ClaimsInUse:
         """The Pods on the node that use one of the claims."""
         return tuple(
             (claim, other.full_name)
-            for other in neighbours(node)
+            for other in node.requests
             if other.namespace == self._namespace
             for claim in self._claims.intersection(other.rules.claims)
         )

@@ -9,7 +9,6 @@ from numaplace.decide.rules.relation import (
     Namespaces,
     Seen,
     means,
-    neighbours,
     place_text,
     unlabelled_text,
     whom_text,
@@ -35,7 +34,7 @@ class PodAffinity:
         """The node's values of the terms' labels, and how many such Pods it has."""
         labels = node.rules.labels
         values = tuple((key, labels[key]) for key in self._pods if key in labels)
-        pods = sum(map(self._mean, neighbours(node))) if values else 0
+        pods = sum(map(self._mean, node.requests)) if values else 0
         return (values, pods) if pods else ()
 
     def count(self, seen: Seen, sign: int) -> None:

@@ -4,14 +4,14 @@ Such a rule looks at every node once, keeps counts by value of a node label, and
 by that value alone; so many nodes share an answer, and one changed node is a small change.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from numaplace.decide.rules.expressions import selects, written
 from numaplace.model import keys
 from numaplace.model.catalog import NAMESPACE_NAME
-from numaplace.model.cluster import NodeState, Phase
+from numaplace.model.cluster import NodeState
 from numaplace.model.request import PodRequest
 from numaplace.model.rules import LabelSelector, PodTerm
 
@@ -45,11 +45,6 @@ class Relation(Protocol):
     def conditions(self) -> Iterable[Condition]:
         """The answers as of now; a node must pass all of them."""
         ...
-
-
-def neighbours(node: NodeState) -> Iterator[PodRequest]:
-    """The Pods that count for others: promised or bound to the node, not those that have ended."""
-    return (holder.request for holder in node.holders.values() if holder.phase is not Phase.RELEASING)
 
 
 def means(term: PodTerm, other: PodRequest, namespaces: Namespaces) -> bool:

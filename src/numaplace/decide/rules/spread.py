@@ -6,7 +6,7 @@ from typing import cast
 
 from numaplace.decide.rules import node_affinity, node_selector, taints
 from numaplace.decide.rules.expressions import selects
-from numaplace.decide.rules.relation import Condition, Seen, neighbours, place_text, unlabelled_text
+from numaplace.decide.rules.relation import Condition, Seen, place_text, unlabelled_text
 from numaplace.model.cluster import NodeState
 from numaplace.model.refusal import Code, Refusal
 from numaplace.model.request import PodRequest
@@ -43,7 +43,7 @@ class TopologySpread:
         labels = node.rules.labels
         if any(one.topology_key not in labels for one in self._spreads):
             return ()  # a node that lacks one of the labels counts for none
-        others = tuple(neighbours(node))
+        others = node.requests
         return tuple(
             (i, labels[one.topology_key], matching(one, self._request, others))
             for i, one in enumerate(self._spreads)

@@ -3,6 +3,7 @@
 Each event is a fact that already holds; times are seconds on the caller's clock.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from numaplace.model.allocation import Allocation
@@ -90,6 +91,16 @@ class PodReleased:
 
 
 @dataclass(frozen=True, slots=True)
+class PodRelabelled:
+    """A Pod shows other labels to the rules of other Pods, or is being deleted."""
+
+    uid: PodUid
+    node: NodeName
+    labels: Mapping[str, str]
+    leaving: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class TimePassed:
     """It is `now_s`; Pods that ended long enough ago are released without word from the agent."""
 
@@ -107,5 +118,6 @@ Event = (
     | PodBound
     | PodEnded
     | PodReleased
+    | PodRelabelled
     | TimePassed
 )

@@ -17,6 +17,7 @@ from numaplace.decide.track.events import (
     PodEnded,
     PodGranted,
     PodHeld,
+    PodRelabelled,
     PodReleased,
     ReportArrived,
     TimePassed,
@@ -49,6 +50,8 @@ def reduce(state: ClusterState, event: Event) -> ClusterState | Refusal:
             return _ended(state, uid, node, at_s)
         case PodReleased(uid, node):
             return state.with_node(state.nodes[node].without(uid)) if node in state.nodes else state
+        case PodRelabelled():
+            return _relabelled(state, event)
         case TimePassed(now_s, grace_s):
             return _after_grace(state, now_s - grace_s)
 
@@ -89,6 +92,15 @@ def _ended(state: ClusterState, uid: PodUid, name: NodeName, at_s: float) -> Clu
     if holder.named and node.in_use is not None and uid not in node.in_use:
         return state.with_node(node.without(uid))  # the agent was faster: its last word is that the Pod is gone
     return state.with_node(node.holding(replace(holder, phase=Phase.RELEASING, since_s=at_s)))
+
+
+def _relabelled(state: ClusterState, event: PodRelabelled) -> ClusterState:
+    node = state.nodes.get(event.node)
+    holder = node.holders.get(event.uid) if node else None
+    if node is None or holder is None:
+        return state
+    rules = replace(holder.request.rules, labels=event.labels, leaving=event.leaving)
+    return state.with_node(node.holding(replace(holder, request=replace(holder.request, rules=rules))))
 
 
 def _after_grace(state: ClusterState, latest_s: float) -> ClusterState:

@@ -5,10 +5,23 @@ been told yet, and where something was given back.
 """
 
 from numaplace.decide.rules import Company
-from numaplace.decide.track import Event, NodeSeen, PodBound, PodEnded, PodGranted, PodHeld, ReportArrived, reduce
+from numaplace.decide.track import (
+    Event,
+    NodeGone,
+    NodeSeen,
+    PodBound,
+    PodEnded,
+    PodGranted,
+    PodHeld,
+    PodRelabelled,
+    ReportArrived,
+    reduce,
+)
 from numaplace.model.cluster import ClusterState, Holder, NodeState, Phase
 from numaplace.model.ids import NodeName, PodUid
+from numaplace.model.live_pod import LivePod
 from numaplace.model.refusal import Code, Refusal
+from numaplace.model.request import PodRequest
 
 
 class Book:
@@ -20,6 +33,7 @@ class Book:
         self.where: dict[PodUid, NodeName] = {}  # the node in whose book a Pod stands
         self._changed: set[NodeName] = set()
         self._freed: set[NodeName] = set()
+        self._joined: list[PodRequest] = []
         self._ending: set[NodeName] = set()  # nodes with Pods that ended and may still use their devices
 
     def holder(self, uid: PodUid) -> Holder | None:
@@ -37,6 +51,11 @@ class Book:
         freed, self._freed = self._freed, set()
         return freed
 
+    def take_joined(self) -> tuple[PodRequest, ...]:
+        """The Pods that came to a node, or show other labels there, since this was asked last."""
+        joined, self._joined = tuple(self._joined), []
+        return joined
+
     def ending(self) -> list[NodeName]:
         """The nodes with Pods that ended and hold their devices still."""
         self._ending = {name for name in self._ending if _has_ended(self.nodes.get(name))}
@@ -46,10 +65,23 @@ class Book:
         """Write a Pod into a node's book; a Refusal if the node is not there, or what it is to have is taken."""
         if name not in self.nodes:
             return Refusal(Code.NODE_RULE, f"node {name} is not there", name)
+        uid, known = event.request.uid, event.request.uid in self.nodes[name].holders
         refusal = self.apply(name, event)
         if refusal is None:
-            self.where[event.request.uid] = name
+            self.where[uid] = name
+            if not known:
+                self._joined.append(event.request)
         return refusal
+
+    def relabel(self, pod: LivePod) -> None:
+        """What other Pods' rules see of a Pod may have changed."""
+        holder, name = self.holder(pod.uid), self.where.get(pod.uid)
+        if holder is None or name is None or isinstance(pod.asks, Refusal):
+            return
+        was, now = holder.request.rules, pod.asks.rules
+        if (was.labels, was.leaving) != (now.labels, now.leaving):
+            self.apply(name, PodRelabelled(pod.uid, name, now.labels, now.leaving))
+            self._joined.append(pod.asks)
 
     def apply(self, name: NodeName, event: Event) -> Refusal | None:
         """One event on one node; the states of the others are not touched, so how many there are does not matter."""
@@ -74,7 +106,7 @@ class Book:
         self._changed.add(name)
         if isinstance(event, PodEnded):
             self._ending.add(name)
-        if gone or isinstance(event, NodeSeen | ReportArrived):
+        if gone or isinstance(event, NodeSeen | NodeGone | ReportArrived | PodEnded | PodRelabelled):
             self._freed.add(name)
         return None
 

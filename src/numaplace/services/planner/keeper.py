@@ -5,7 +5,7 @@ what follows for the planner comes out as news. Everything it knows can be read 
 the API server again: after a restart it does exactly that.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -25,6 +25,7 @@ from numaplace.decide.track import (
     steadied,
 )
 from numaplace.model.allocation import Allocation
+from numaplace.model.catalog import Entry, Namespace
 from numaplace.model.cluster import ClusterState, Holder, NodeState, Phase
 from numaplace.model.errors import InputError
 from numaplace.model.ids import NodeName, PodUid
@@ -35,7 +36,8 @@ from numaplace.model.rules import NodeRules
 from numaplace.model.settings import Settings
 from numaplace.services.planner.book import Book
 from numaplace.services.planner.limits import Limits
-from numaplace.services.planner.news import Arrived, Broken, Freed, Left, News, Resumes, Strayed, Stuck, Waits
+from numaplace.services.planner.lookups import Lookups
+from numaplace.services.planner.news import Arrived, Broken, Freed, Joined, Left, News, Resumes, Strayed, Stuck, Waits
 from numaplace.services.planner.reports import Reports
 from numaplace.wire.nodes import ReportObject
 
@@ -53,6 +55,7 @@ class Keeper:
         self.index = NodeIndex(ClusterState(), settings)
         self.pods: dict[PodUid, LivePod] = {}
         self._rules: dict[NodeName, NodeRules] = {}
+        self._lookups = Lookups()
         self._reports = Reports(clock, wall, limits.silent_s)
         self._book = Book()
         self._stuck_since: dict[PodUid, float] = {}
@@ -63,7 +66,7 @@ class Keeper:
     @property
     def state(self) -> ClusterState:
         """The cluster as of now."""
-        return ClusterState(MappingProxyType(dict(self._book.nodes)))
+        return ClusterState(MappingProxyType(dict(self._book.nodes)), MappingProxyType(self._lookups.namespaces))
 
     def node(self, name: NodeName) -> NodeState | None:
         """One node as of now."""
@@ -90,8 +93,9 @@ class Keeper:
     def news(self) -> list[News]:
         """What happened since this was asked last."""
         news, self._news = self._news, []
-        freed = self._book.take_freed()
-        return [*news, Freed(frozenset(freed))] if freed else news
+        freed, joined = self._book.take_freed(), self._book.take_joined()
+        news += [Freed(frozenset(freed))] if freed else []
+        return news + ([Joined(joined)] if joined else [])
 
     def refresh(self) -> NodeIndex:
         """The index, brought up to date."""
@@ -107,6 +111,7 @@ class Keeper:
     def open(self) -> None:
         """Everything was listed once: book nodes, then reports, then Pods; those that are bound first."""
         self.is_open = self._restoring = True
+        self._book.company.rename(self._lookups.namespaces)
         for name in self._rules:
             self._appears(name)
         for pod in sorted(self.pods.values(), key=_rebuilding_order):
@@ -167,15 +172,35 @@ class Keeper:
 
     def see_pod(self, pod: LivePod) -> None:
         """A Pod is there, new or changed."""
-        self.pods[pod.uid] = pod
+        pod = self.pods[pod.uid] = self._lookups.read(pod)
         if self.is_open:
             self._place(pod)
 
     def lose_pod(self, uid: PodUid) -> None:
         """A Pod is there no more."""
         pod = self.pods.pop(uid, None)
+        if pod is not None:
+            self._lookups.forget(pod)
         if pod is not None and self.is_open:
             self._end(pod)
+
+    def see_entry(self, entry: Entry) -> None:
+        """A namespace, claim, volume or storage class is there, new or changed."""
+        self._look_up(entry, self._lookups.see)
+
+    def lose_entry(self, entry: Entry) -> None:
+        """One of this name is there no more."""
+        self._look_up(entry, self._lookups.lose)
+
+    def _look_up(self, entry: Entry, take: Callable[[Entry], Iterable[PodUid]]) -> None:
+        """Pods whose claims may come to something else are seen anew; other labels of a namespace may open nodes."""
+        before = self._lookups.labels_of(entry.name)
+        for uid in take(entry):
+            if uid in self.pods:
+                self.see_pod(self.pods[uid])
+        if isinstance(entry, Namespace) and self._lookups.labels_of(entry.name) != before:
+            self._book.company.rename(self._lookups.namespaces)
+            self._news.append(Freed(frozenset()))
 
     def pass_time(self) -> None:
         """Look at what only time changes: ended Pods, silent agents, plans that the scheduler refuses."""
@@ -215,6 +240,7 @@ class Keeper:
 
     def _place(self, pod: LivePod) -> None:
         self._note_stuck(pod)
+        self._book.relabel(pod)
         match pod.stage:
             case Stage.WAITS:
                 self._wait(pod)

@@ -6,6 +6,7 @@ from numaplace.model.allocation import Allocation
 from numaplace.model.ids import NodeName, PodUid
 from numaplace.model.live_pod import LivePod, Stage
 from numaplace.model.refusal import Refusal
+from numaplace.model.request import PodRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,4 +69,11 @@ class Freed:
     nodes: frozenset[NodeName]
 
 
-News = Waits | Resumes | Broken | Strayed | Arrived | Stuck | Left | Freed
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """These Pods came to a node, by promise or bound, or show other labels there."""
+
+    requests: tuple[PodRequest, ...]
+
+
+News = Waits | Resumes | Broken | Strayed | Arrived | Stuck | Left | Freed | Joined

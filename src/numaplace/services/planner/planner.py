@@ -19,7 +19,7 @@ from numaplace.services.planner.carrier import Carrier
 from numaplace.services.planner.keeper import Keeper
 from numaplace.services.planner.limits import Limits
 from numaplace.services.planner.metrics import Metrics
-from numaplace.services.planner.news import Arrived, Broken, Freed, Left, News, Resumes, Strayed, Stuck, Waits
+from numaplace.services.planner.news import Arrived, Broken, Freed, Joined, Left, News, Resumes, Strayed, Stuck, Waits
 from numaplace.services.planner.notices import Notices
 from numaplace.services.planner.waiting import Waiting
 
@@ -126,6 +126,8 @@ class Planner:
                     self._carrier.gone(uid)
             case Freed():
                 self.waiting.wake()
+            case Joined(requests):
+                self.waiting.welcome(requests, self._keeper.index.company.namespaces)
 
     def _waits(self, pod: LivePod) -> None:
         if pod.uid in self._carrier.outstanding:

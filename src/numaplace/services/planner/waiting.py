@@ -5,11 +5,12 @@ something was given back; however many wait, a try costs one plan a shape.
 """
 
 import heapq
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from numaplace.decide.place.shape import shape_of
+from numaplace.decide.rules import Namespaces, welcomes
 from numaplace.model.ids import PodUid
 from numaplace.model.refusal import Refusal
 from numaplace.model.request import PodRequest
@@ -42,6 +43,7 @@ class Waiting:
         self._due: list[tuple[_Turn, int, Hashable]] = []  # a heap; entries that are out of date are dropped
         self._entries = 0
         self._repelled = False
+        self._longing: set[Hashable] = set()  # shapes to whom the coming of others makes a difference
 
     def __len__(self) -> int:
         return len(self._requests)
@@ -62,6 +64,8 @@ class Waiting:
         self.remove(request.uid)
         key = shape_of(request, repelled=self._repelled)
         shape = self._shapes.setdefault(key, _Shape())
+        if request.rules.affinity or request.rules.spreads:
+            self._longing.add(key)
         head = self._head(shape)
         self._requests[request.uid], self._shape_of[request.uid] = request, key
         turn = _Turn(request.order, request.uid)
@@ -80,6 +84,7 @@ class Waiting:
         shape = self._shapes[key]
         if self._head(shape) is None:
             del self._shapes[key]
+            self._longing.discard(key)
         elif shape.due:
             self._make_due(key, shape)
 
@@ -91,7 +96,7 @@ class Waiting:
         if repelled != self._repelled:
             self._repelled = repelled
             everyone = list(self._requests.values())
-            for shelf in (self._requests, self._shapes, self._shape_of, self._due):
+            for shelf in (self._requests, self._shapes, self._shape_of, self._due, self._longing):
                 shelf.clear()
             for one in everyone:
                 self.add(one)
@@ -100,6 +105,14 @@ class Waiting:
         """Something was given back: all shapes are due, each for one try at least."""
         for key, shape in self._shapes.items():
             if not shape.due:
+                self._make_due(key, shape)
+
+    def welcome(self, came: Iterable[PodRequest], namespaces: Namespaces) -> None:
+        """Pods came to nodes: the shapes that may lie near them, or beside them evenly, are due."""
+        for key in self._longing:
+            shape = self._shapes[key]
+            head = None if shape.due else self._head(shape)
+            if head is not None and any(welcomes(self._requests[head.uid], one, namespaces) for one in came):
                 self._make_due(key, shape)
 
     def next(self) -> PodRequest | None:

@@ -1,24 +1,55 @@
-"""The planner's three watches: Nodes, reports and Pods, from bytes to the keeper.
+"""The planner's watches: Nodes, reports, Pods and what the node rules look up, from bytes to the keeper.
 
-Each is one task. `listed` is set when all three lists were told; what cannot be read
-is logged and counted, and never stops the others.
+Each is one task. `listed` is set when every list was told; what cannot be read is
+logged and counted, and never stops the others.
 """
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from numaplace.adapters.kube import Broken, Follower, Gone, Kube, Resource, Seen, Synced, Trouble
-from numaplace.adapters.kube.resources import NODES, PODS, REPORTS
+from numaplace.adapters.kube.objects import HasMetadata, Key
+from numaplace.adapters.kube.resources import CLAIMS, NAMESPACES, NODES, PODS, REPORTS, STORAGE_CLASSES, VOLUMES
+from numaplace.model.catalog import Claim, Entry, Namespace, StorageClass, Volume
 from numaplace.model.errors import InputError
 from numaplace.model.ids import NodeName, PodUid
 from numaplace.services.planner.keeper import Keeper
 from numaplace.services.planner.metrics import Metrics
+from numaplace.wire.catalog import (
+    ClaimObject,
+    NamespaceObject,
+    StorageClassObject,
+    VolumeObject,
+    claim_of,
+    namespace_of,
+    storage_class_of,
+    volume_of,
+)
 from numaplace.wire.live_pod import live_pod_of
 from numaplace.wire.nodes import NodeObject, ReportObject, node_of
 from numaplace.wire.pod_object import PodObject
 
 _LOG = logging.getLogger(__name__)
+T = TypeVar("T", bound=HasMetadata)
+
+
+@dataclass(frozen=True, slots=True)
+class _Catalogued(Generic[T]):
+    """A resource that the node rules look up."""
+
+    resource: Resource
+    kind: type[T]
+    read: Callable[[T], Entry]
+    bare: Callable[[Key], Entry]  # what stands for one that is gone
+
+
+_NAMESPACES = _Catalogued(NAMESPACES, NamespaceObject, namespace_of, lambda key: Namespace(key.name))
+_CLAIMS = _Catalogued(CLAIMS, ClaimObject, claim_of, lambda key: Claim(key.namespace, key.name))
+_VOLUMES = _Catalogued(VOLUMES, VolumeObject, volume_of, lambda key: Volume(key.name))
+_CLASSES = _Catalogued(STORAGE_CLASSES, StorageClassObject, storage_class_of, lambda key: StorageClass(key.name))
 
 
 class Watches:
@@ -26,12 +57,15 @@ class Watches:
 
     def __init__(self, kube: Kube, keeper: Keeper, metrics: Metrics, changed: asyncio.Event) -> None:
         self._kube, self._keeper, self._metrics, self._changed = kube, keeper, metrics, changed
-        self._missing = {NODES.plural, REPORTS.plural, PODS.plural}
+        followed = (NODES, REPORTS, PODS, NAMESPACES, CLAIMS, VOLUMES, STORAGE_CLASSES)
+        self._missing = {resource.plural for resource in followed}
         self.listed = asyncio.Event()
 
     def all(self) -> Iterator[Coroutine[None, None, None]]:
         """What is to run for ever, one task each."""
         yield from (self.nodes(), self.reports(), self.pods())
+        yield from (self.looked_up(_NAMESPACES), self.looked_up(_CLAIMS))
+        yield from (self.looked_up(_VOLUMES), self.looked_up(_CLASSES))
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -79,6 +113,22 @@ class Watches:
                     case Gone(_, uid):
                         self._keeper.lose_pod(PodUid(uid))
                 self._note(PODS, step)
+            self._heard()
+
+    async def looked_up(self, what: _Catalogued[T]) -> None:
+        """Follow one resource that the node rules look up, for ever."""
+        async for steps in Follower(self._kube, what.resource, what.kind).steps():
+            for step in steps:
+                match step:
+                    case Seen(key, thing):
+                        try:
+                            self._keeper.see_entry(what.read(thing))
+                        except InputError as error:
+                            self._unread(what.resource, error)
+                            self._keeper.lose_entry(what.bare(key))
+                    case Gone(key) | Broken(key):
+                        self._keeper.lose_entry(what.bare(key))
+                self._note(what.resource, step)
             self._heard()
 
     def _note(self, resource: Resource, step: object) -> None:

@@ -1,0 +1,92 @@
+"""Lookups: namespaces, claims, volumes and storage classes as they are now, and which Pods read them.
+
+The keeper's own. A Pod's claims are looked up when the Pod or one of them changes, so
+that planning sees values and never asks.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from numaplace.decide.rules import look_up
+from numaplace.model.catalog import NAMESPACE_NAME, Catalog, Claim, Entry, Namespace, StorageClass, Volume
+from numaplace.model.ids import PodUid
+from numaplace.model.live_pod import LivePod
+from numaplace.model.refusal import Refusal
+
+_ClaimKey = tuple[str, str]
+
+
+class Lookups:
+    """What the node rules look up beside nodes and Pods."""
+
+    def __init__(self) -> None:
+        self.namespaces: dict[str, Mapping[str, str]] = {}  # labels by name
+        self._claims: dict[_ClaimKey, Claim] = {}
+        self._volumes: dict[str, Volume] = {}
+        self._classes: dict[str, StorageClass] = {}
+        self._catalog = Catalog(self._claims, self._volumes, self._classes)
+        self._users: dict[_ClaimKey, set[PodUid]] = {}
+        self._claim_of: dict[str, _ClaimKey] = {}  # by the volume that a claim names
+
+    def read(self, pod: LivePod) -> LivePod:
+        """The Pod, with what its claims come to now."""
+        asks = pod.asks
+        if isinstance(asks, Refusal) or not asks.rules.claims:
+            return pod
+        for name in asks.rules.claims:
+            self._users.setdefault((pod.namespace, name), set()).add(pod.uid)
+        volumes = look_up(pod.namespace, asks.rules.claims, self._catalog)
+        return replace(pod, asks=replace(asks, rules=replace(asks.rules, volumes=volumes)))
+
+    def forget(self, pod: LivePod) -> None:
+        """The Pod is gone."""
+        for name in () if isinstance(pod.asks, Refusal) else pod.asks.rules.claims:
+            users = self._users.get((pod.namespace, name), set())
+            users.discard(pod.uid)
+            if not users:
+                self._users.pop((pod.namespace, name), None)
+
+    def see(self, entry: Entry) -> frozenset[PodUid]:
+        """Something is there, new or changed; the Pods that must be read anew."""
+        match entry:
+            case Namespace(name, labels):
+                self.namespaces[name] = labels
+            case Claim(namespace, name):
+                self._claims[namespace, name] = entry
+                if entry.volume:
+                    self._claim_of[entry.volume] = (namespace, name)
+            case Volume(name):
+                self._volumes[name] = entry
+            case StorageClass(name):
+                self._classes[name] = entry
+        return self._readers(entry)
+
+    def lose(self, entry: Entry) -> frozenset[PodUid]:
+        """Something of this name is there no more; the Pods that must be read anew."""
+        match entry:
+            case Namespace(name):
+                self.namespaces.pop(name, None)
+            case Claim(namespace, name):
+                known = self._claims.pop((namespace, name), None)
+                if known is not None and self._claim_of.get(known.volume) == (namespace, name):
+                    del self._claim_of[known.volume]
+            case Volume(name):
+                self._volumes.pop(name, None)
+            case StorageClass(name):
+                self._classes.pop(name, None)
+        return self._readers(entry)
+
+    def labels_of(self, namespace: str) -> Mapping[str, str]:
+        """The labels of a namespace; of one that is not told only its name is known."""
+        return self.namespaces.get(namespace, {NAMESPACE_NAME: namespace})
+
+    def _readers(self, entry: Entry) -> frozenset[PodUid]:
+        match entry:
+            case Claim(namespace, name):
+                return frozenset(self._users.get((namespace, name), ()))
+            case Volume(name):
+                key = self._claim_of.get(name)
+                return frozenset() if key is None else frozenset(self._users.get(key, ()))
+            case StorageClass():
+                return frozenset(uid for users in self._users.values() for uid in users)
+        return frozenset()
