@@ -45,17 +45,26 @@ _ORDER = {Stage.BOUND: 0, Stage.ENDED: 1, Stage.RELEASED: 2, Stage.WAITS: 3, Sta
 
 
 class Keeper:
-    """The book of the cluster. Until `open`, and after `close`, it only collects what there is."""
+    """The book of the cluster. Until `open`, and after `close`, it only collects what there is.
+
+    `looks_up` False: nobody tells of claims and volumes, so they are not judged.
+    """
 
     def __init__(
-        self, settings: Settings, limits: Limits, clock: Callable[[], float], wall: Callable[[], float]
+        self,
+        settings: Settings,
+        limits: Limits,
+        clock: Callable[[], float],
+        wall: Callable[[], float],
+        *,
+        looks_up: bool = True,
     ) -> None:
         self.settings, self._limits, self._clock, self._wall = settings, limits, clock, wall
         self.is_open = self._restoring = False
         self.index = NodeIndex(ClusterState(), settings)
         self.pods: dict[PodUid, LivePod] = {}
         self._rules: dict[NodeName, NodeRules] = {}
-        self._lookups = Lookups()
+        self._lookups, self._looks_up = Lookups(), looks_up
         self._reports = Reports(clock, wall, limits.silent_s)
         self._book = Book()
         self._stuck_since: dict[PodUid, float] = {}
@@ -172,7 +181,7 @@ class Keeper:
 
     def see_pod(self, pod: LivePod) -> None:
         """A Pod is there, new or changed."""
-        pod = self.pods[pod.uid] = self._lookups.read(pod)
+        pod = self.pods[pod.uid] = self._lookups.read(pod) if self._looks_up else pod
         if self.is_open:
             self._place(pod)
 
@@ -198,7 +207,7 @@ class Keeper:
         for uid in take(entry):
             if uid in self.pods:
                 self.see_pod(self.pods[uid])
-        if isinstance(entry, Namespace) and self._lookups.labels_of(entry.name) != before:
+        if self.is_open and isinstance(entry, Namespace) and self._lookups.labels_of(entry.name) != before:
             self._book.company.rename(self._lookups.namespaces)
             self._news.append(Freed(frozenset()))
 

@@ -76,7 +76,7 @@ async def _all_of(kube: Kube, resource: Resource, kind: type[T], problems: list[
 
 def booked(objects: ClusterObjects, settings: Settings, limits: Limits) -> Reading:
     """The planner's book of these objects; what it cannot read is told and left out, as the planner does it."""
-    keeper = Keeper(settings, limits, clock=lambda: 0.0, wall=lambda: objects.at_s)
+    keeper = Keeper(settings, limits, clock=lambda: 0.0, wall=lambda: objects.at_s, looks_up=False)
     problems = list(objects.problems)
     for node in objects.nodes:
         try:
