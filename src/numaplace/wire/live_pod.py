@@ -5,7 +5,6 @@ and after a restart.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -63,10 +62,7 @@ def _asks(pod: obj.PodObject, name: str, settings: Settings) -> PodRequest | Ref
         read = pod_of(pod, f"Pod {name}")
     except InputError as error:
         return Refusal(Code.SPEC_INVALID, str(error))
-    asks = admit.check(read, settings)
-    if isinstance(asks, Refusal) and read.node_name is not None:
-        return admit.check(replace(read, annotations={}, documents={}), settings)
-    return asks
+    return admit.check(read, settings) if read.node_name is None else admit.check_bound(read, settings)
 
 
 @lru_cache(maxsize=4096)  # a Pod on its way is told several times

@@ -34,10 +34,11 @@ def things_of(pod: dict[str, Any]) -> set[str]:
 
 
 def double_grants(pods: Iterable[dict[str, Any]]) -> list[str]:
-    """Everything that two Pods without gates, which have not ended, both believe to be theirs."""
+    """Everything that two Pods without gates, which have not ended and are not ending, both believe to be theirs."""
     owners: defaultdict[str, list[str]] = defaultdict(list)
     for pod in pods:
-        if pod["spec"].get("schedulingGates") or pod["status"].get("phase") in ("Succeeded", "Failed"):
+        ends = pod["status"].get("phase") in ("Succeeded", "Failed") or pod["metadata"].get("deletionTimestamp")
+        if pod["spec"].get("schedulingGates") or ends:
             continue
         for thing in things_of(pod):
             owners[thing].append(pod["metadata"]["name"])
@@ -45,11 +46,13 @@ def double_grants(pods: Iterable[dict[str, Any]]) -> list[str]:
 
 
 def misplaced(pods: Iterable[dict[str, Any]]) -> list[str]:
-    """Bound Pods whose allocation is of another node, or missing."""
+    """Bound Pods that stay and whose allocation is of another node, or missing."""
     return [
         pod["metadata"]["name"]
         for pod in pods
-        if pod["spec"].get("nodeName") and allocation_of(pod).get("node") != pod["spec"]["nodeName"]
+        if pod["spec"].get("nodeName")
+        and allocation_of(pod).get("node") != pod["spec"]["nodeName"]
+        and not pod["metadata"].get("deletionTimestamp")
     ]
 
 

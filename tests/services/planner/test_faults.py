@@ -1,6 +1,7 @@
 """Whatever goes wrong between planner and API server: every Pod arrives once, and nothing is given twice."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -10,7 +11,7 @@ from numaplace.adapters.kube.fake.faults import Effect
 from numaplace.adapters.kube.resources import NODES
 from numaplace.model import keys
 from tests.services.planner.reader import allocation_of, double_grants, misplaced, pin_of
-from tests.services.planner.world import World, gated, nodes_of, world_of
+from tests.services.planner.world import QUICK, World, gated, nodes_of, world_of
 
 NAMES = tuple(f"p{i}" for i in range(6))
 
@@ -92,6 +93,18 @@ async def test_a_pod_that_goes_while_it_is_planned_gives_everything_back() -> No
         world.scheduling = True
         await world.until_bound("stays", "comes")
         all_is_well(world)
+
+
+async def test_a_pod_that_goes_while_it_is_written_to_is_no_plan_under_way() -> None:
+    async with world_of(nodes_of()) as world:
+        world.server.fail(Answer(503), "PATCH", "/goes/status", 1000)
+        world.add(gated("goes"))
+        world.start(replace(QUICK, outstanding=1))
+        await world.until(lambda: world.asked("PATCH") > 0)
+        world.remove("goes")
+        world.add(gated("comes"))
+        world.server.faults.clear()
+        await world.until_bound("comes")
 
 
 async def test_a_node_that_goes_while_it_is_planned_is_replaced_by_another() -> None:

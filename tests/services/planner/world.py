@@ -27,7 +27,7 @@ SINGLE = {"cpuset-scheduler": "required", "numaplace.dev/policy": "SingleNUMANod
 # Short times, so that what takes minutes in a cluster is seen at once.
 QUICK = Limits(tick_s=0.02, stuck_s=0.05, aside_s=0.3)
 LEASE_KEY = Key("kube-system", LEASE)
-QUICK_TIMES = Times(lease_s=1, believed_s=0.7, look_s=0.05)
+QUICK_TIMES = Times(lease_s=3, believed_s=2.1, look_s=0.05)
 SETTINGS = Settings(release_grace_s=3600.0)
 SMALL = "2pkg 2numa 16cpu 4gpu 4hca pix"  # two GPUs and four cores of two threads in each NUMA node
 
@@ -81,6 +81,9 @@ class World:
     def pod(self, name: str) -> dict[str, Any]:
         return self.server.store.get(PODS, Key(SPACE, name))
 
+    def has(self, name: str) -> bool:
+        return any(pod["metadata"]["name"] == name for pod in self.pods)
+
     @property
     def pods(self) -> list[dict[str, Any]]:
         return self.server.store.all_of(PODS)
@@ -128,11 +131,10 @@ class World:
     # --- who acts
 
     def start(
-        self, limits: Limits = QUICK, settings: Settings = SETTINGS, *, kube: Kube | None = None, name: str = "planner"
+        self, limits: Limits = QUICK, settings: Settings = SETTINGS, *, name: str = "planner", lease: Key = LEASE_KEY
     ) -> asyncio.Task[None]:
         """A planner; it ends with the world, or when its task is cancelled."""
-        seat = Seat(LEASE_KEY, name, QUICK_TIMES)
-        task = asyncio.create_task(run(kube or self.kube, settings, limits, seat, None))
+        task = asyncio.create_task(run(self.kube, settings, limits, Seat(lease, name, QUICK_TIMES), None))
         self._tasks.append(task)
         return task
 

@@ -3,6 +3,7 @@
 `reduce` is the only way a book changes; `violations` proves a book right.
 """
 
+from numaplace.decide.track.clash import rivals
 from numaplace.decide.track.events import (
     Event,
     NodeGone,
@@ -19,7 +20,7 @@ from numaplace.decide.track.events import (
 )
 from numaplace.decide.track.reduce import reduce
 from numaplace.decide.track.steady import steadied
-from numaplace.decide.track.violations import violations
+from numaplace.decide.track.violations import absent, violations
 
 __all__ = [
     "Event",
@@ -34,7 +35,9 @@ __all__ = [
     "PodReleased",
     "ReportArrived",
     "TimePassed",
+    "absent",
     "reduce",
+    "rivals",
     "steadied",
     "violations",
 ]

@@ -17,9 +17,8 @@ def violations(node: NodeState) -> list[str]:
     """One sentence for each broken promise in the node's book; empty when it is right."""
     found = list(_double_owners(node))
     for holder in node.holders.values():
-        if holder.allocation is not None and node.topology is not None:
-            who = holder.request.full_name
-            found.extend(f"Pod {who} {text}" for text in _absent(node.topology, node.reserved, holder.allocation))
+        if holder.allocation is not None:
+            found.extend(f"Pod {holder.request.full_name} {text}" for text in absent(node, holder.allocation))
     found.extend(_overfull(node))
     return found
 
@@ -32,8 +31,12 @@ def _double_owners(node: NodeState) -> Iterator[str]:
                 yield f"{key[0]} {thing} belong to both {a.request.full_name} and {b.request.full_name}"
 
 
+def absent(node: NodeState, allocation: Allocation) -> list[str]:
+    """What an allocation names and the node, as reported, does not have (lost, offline, reserved or never there)."""
+    return [] if node.topology is None else list(_absent(node.topology, node.reserved, allocation))
+
+
 def _absent(topology: Topology, reserved: CpuSet, allocation: Allocation) -> Iterator[str]:
-    """Things an allocation names that the machine does not have (lost, offline, reserved or never there)."""
     usable = topology.online - reserved
     if strange := allocation.cpus - usable:
         yield f"owns CPUs {strange}, which are not usable"

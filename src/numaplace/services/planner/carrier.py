@@ -25,6 +25,7 @@ _LOG = logging.getLogger(__name__)
 _DEFINITE = 3  # how often the API server may say that a plan is wrong before it is believed
 
 Write = Callable[[], Awaitable[bool | None]]
+Act = Callable[[], None]
 Failed = Callable[[LivePod, PodRequest, NodeName], None]
 
 
@@ -46,7 +47,7 @@ class Carrier:
         self._group, self._pause = group, pause
         self._loop = asyncio.get_running_loop()
         self.outstanding: dict[PodUid, float] = {}  # plans under way, and when they began
-        self._busy: set[PodUid] = set()  # Pods that a task writes to now
+        self._busy: dict[PodUid, Act | None] = {}  # Pods that a task writes to now, and what is to be done then
         self.failed: Failed = lambda *_: None
         self.again: Callable[[], None] = lambda: None
 
@@ -55,7 +56,7 @@ class Carrier:
     def carry(self, pod: LivePod, request: PodRequest, allocation: Allocation, *, hinted: bool = False) -> None:
         """Begin; the plan counts as outstanding until the Pod is bound, gone or given up."""
         self.outstanding[pod.uid] = self._loop.time()
-        self._busy.add(pod.uid)
+        self._busy.setdefault(pod.uid, None)
         self._group.create_task(self._carry(pod, request, allocation, hinted))
 
     async def _carry(self, pod: LivePod, request: PodRequest, allocation: Allocation, hinted: bool) -> None:
@@ -73,7 +74,7 @@ class Carrier:
                     hinted = True
                     continue
                 await self._writes.ungate(pod, request, allocation)
-                self._busy.discard(pod.uid)
+                self._done(pod.uid)
                 return
             except NotFoundError:
                 self._hand_over(pod, None)
@@ -105,18 +106,18 @@ class Carrier:
 
     def _hand_over(self, pod: LivePod, found: LivePod | None) -> None:
         """The Pod is past its gate, or gone: what it is now counts."""
-        self._busy.discard(pod.uid)
         if found is None:
             self._keeper.lose_pod(pod.uid)
         else:
             self._keeper.see_pod(found)
+        self._done(pod.uid)
         self.again()
 
     def _take_back(self, pod: LivePod, allocation: Allocation) -> None:
         """The plan is void: if the Pod still waits, it waits for another."""
         if self._keeper.promised(pod.uid) == allocation:
             self._keeper.release(pod.uid)
-        self._busy.discard(pod.uid)
+        self._done(pod.uid)
         self.outstanding.pop(pod.uid, None)
         known = self._keeper.pods.get(pod.uid)
         if known is not None:
@@ -142,14 +143,19 @@ class Carrier:
 
     def mend(self, pod: LivePod, why: Refusal) -> None:
         """Give a Pod that cannot leave its node something else there, or give it up."""
-        if pod.uid in self._busy:
-            return
         self._metrics.failures.labels("clash").inc()
-        at = pod.node or pod.destination
+        self._when_free(pod.uid, lambda: self._mend(pod.uid, why))
+
+    def _mend(self, uid: PodUid, why: Refusal) -> None:
+        pod = self._keeper.pods.get(uid)
+        at = None if pod is None else pod.node or pod.destination
         node = None if at is None else self._keeper.node(at)
-        if node is None or isinstance(pod.asks, Refusal):
+        if pod is None or node is None or pod.stage is Stage.ENDED or isinstance(pod.asks, Refusal):
             return
-        answer = place_on(node.without(pod.uid), pod.asks, self._keeper.settings)
+        holder = node.holders.get(uid)
+        if holder is not None and holder.allocation is not None and holder.allocation == pod.allocation:
+            return  # by now it has what it says
+        answer = place_on(node.without(uid), pod.asks, self._keeper.settings)
         if not isinstance(answer, Placement):
             self.give_up(pod, f"{why.sentence}; {answer.sentence}")
             return
@@ -159,6 +165,12 @@ class Carrier:
             self._once(pod, lambda: self._writes.correct(pod, allocation))
             self._notices.corrected(pod, why)
 
+    def restore(self, pod: LivePod, allocation: Allocation) -> None:
+        """Write again what a Pod has that cannot leave its node."""
+        self._metrics.failures.labels("altered").inc()
+        _LOG.warning("an allocation was changed by another hand", extra={"pod": pod.full_name})
+        self._once(pod, lambda: self._writes.correct(pod, allocation))
+
     def give_up(self, pod: LivePod, why: str) -> None:
         """Nothing can be done for the Pod: people are told, and one that is owned goes so that another is made."""
         self.outstanding.pop(pod.uid, None)
@@ -167,9 +179,26 @@ class Carrier:
             self._once(pod, lambda: self._writes.evict(pod))
 
     def _once(self, pod: LivePod, write: Write) -> None:
-        if pod.uid not in self._busy:
-            self._busy.add(pod.uid)
-            self._group.create_task(self._until_done(pod, write))
+        """Begin to write to a Pod as soon as nothing else does; a later wish takes the place of one that waits."""
+        self._when_free(pod.uid, lambda: self._begin(pod, write))
+
+    def _begin(self, pod: LivePod, write: Write) -> None:
+        self._busy[pod.uid] = None
+        self._group.create_task(self._until_done(pod, write))
+
+    def _when_free(self, uid: PodUid, act: Act) -> None:
+        if uid in self._busy:
+            self._busy[uid] = act
+        else:
+            act()
+
+    def _done(self, uid: PodUid) -> None:
+        """The task that wrote to the Pod is over: what came up meanwhile is done now."""
+        act = self._busy.pop(uid, None)
+        if uid not in self._keeper.pods:
+            self.outstanding.pop(uid, None)
+        elif act is not None:
+            act()
 
     async def _until_done(self, pod: LivePod, write: Write) -> None:
         """One write, repeated until it is done (its answer is not False) or the Pod is gone."""
@@ -185,7 +214,7 @@ class Carrier:
                 self._fails("write", pod, error)
             backoff = backoff.failed()
             await self._pause.sleep(backoff.delay_s(self._pause.draw()))
-        self._busy.discard(pod.uid)
+        self._done(pod.uid)
 
     def _fails(self, what: str, pod: LivePod, error: KubeError) -> None:
         self._metrics.failures.labels(what).inc()

@@ -10,16 +10,12 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from numaplace.decide.place import NodeIndex
-from numaplace.decide.rules import check_promised
 from numaplace.decide.track import (
     NodeGone,
     NodeSeen,
     NodeSilent,
-    PodBound,
-    PodEnded,
     PodGranted,
     PodHeld,
-    PodReleased,
     ReportArrived,
     TimePassed,
     steadied,
@@ -30,18 +26,17 @@ from numaplace.model.cluster import ClusterState, Holder, NodeState, Phase
 from numaplace.model.errors import InputError
 from numaplace.model.ids import NodeName, PodUid
 from numaplace.model.live_pod import LivePod, Stage
-from numaplace.model.refusal import Code, Refusal
+from numaplace.model.refusal import Refusal
 from numaplace.model.request import PodRequest
 from numaplace.model.rules import NodeRules
 from numaplace.model.settings import Settings
 from numaplace.services.planner.book import Book
 from numaplace.services.planner.limits import Limits
 from numaplace.services.planner.lookups import Lookups
-from numaplace.services.planner.news import Arrived, Broken, Freed, Joined, Left, News, Resumes, Strayed, Stuck, Waits
+from numaplace.services.planner.news import Freed, Joined, News, Stuck
 from numaplace.services.planner.reports import Reports
+from numaplace.services.planner.stages import Stages, order_of
 from numaplace.wire.nodes import ReportObject
-
-_ORDER = {Stage.BOUND: 0, Stage.ENDED: 1, Stage.RELEASED: 2, Stage.WAITS: 3, Stage.FOREIGN: 4}
 
 
 class Keeper:
@@ -60,15 +55,19 @@ class Keeper:
         looks_up: bool = True,
     ) -> None:
         self.settings, self._limits, self._clock, self._wall = settings, limits, clock, wall
-        self.is_open = self._restoring = False
-        self.index = NodeIndex(ClusterState(), settings)
+        self.is_open = False
         self.pods: dict[PodUid, LivePod] = {}
         self._rules: dict[NodeName, NodeRules] = {}
         self._lookups, self._looks_up = Lookups(), looks_up
         self._reports = Reports(clock, wall, limits.silent_s)
-        self._book = Book()
         self._stuck_since: dict[PodUid, float] = {}
-        self._news: list[News] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        """An empty book."""
+        self._book, self._news = Book(), list[News]()
+        self._stages = Stages(self._book, self.pods, self.settings, self._clock, self._news)
+        self.index = NodeIndex(ClusterState(), self.settings)
 
     # --- what others may ask
 
@@ -97,11 +96,12 @@ class Keeper:
     def keeps_rules(self, uid: PodUid) -> bool:
         """Whether the node that was promised to a Pod may still take it."""
         holder, name = self.holder(uid), self._book.where.get(uid)
-        return holder is not None and name is not None and self._takes(self._book.nodes[name], holder.request)
+        return holder is not None and name is not None and self._stages.takes(self._book.nodes[name], holder.request)
 
     def news(self) -> list[News]:
         """What happened since this was asked last."""
-        news, self._news = self._news, []
+        news = self._news.copy()
+        self._news.clear()
         freed, joined = self._book.take_freed(), self._book.take_joined()
         news += [Freed(frozenset(freed))] if freed else []
         return news + ([Joined(joined)] if joined else [])
@@ -119,22 +119,22 @@ class Keeper:
 
     def open(self) -> None:
         """Everything was listed once: book nodes, then reports, then Pods; those that are bound first."""
-        self.is_open = self._restoring = True
+        self.is_open = self._stages.restoring = True
         self._book.company.rename(self._lookups.namespaces)
         for name in self._rules:
             self._appears(name)
-        for pod in sorted(self.pods.values(), key=_rebuilding_order):
-            self._place(pod)
-        self._restoring = False
+        for pod in sorted(self.pods.values(), key=order_of):
+            self._note_stuck(pod)
+            self._stages.place(pod)
+        self._stages.restoring = False
         self._book.take_changed()
         self.index = NodeIndex(self.state, self.settings, self._book.company)
 
     def close(self) -> None:
         """Forget the book, and go on collecting."""
         self.is_open = False
-        self._book, self.index = Book(), NodeIndex(ClusterState(), self.settings)
         self._stuck_since.clear()
-        self._news.clear()
+        self._begin()
 
     def see_node(self, rules: NodeRules) -> None:
         """A node is there, and shows these rules."""
@@ -183,7 +183,8 @@ class Keeper:
         """A Pod is there, new or changed."""
         pod = self.pods[pod.uid] = self._lookups.read(pod) if self._looks_up else pod
         if self.is_open:
-            self._place(pod)
+            self._note_stuck(pod)
+            self._stages.place(pod)
 
     def lose_pod(self, uid: PodUid) -> None:
         """A Pod is there no more."""
@@ -191,7 +192,8 @@ class Keeper:
         if pod is not None:
             self._lookups.forget(pod)
         if pod is not None and self.is_open:
-            self._end(pod)
+            self._stuck_since.pop(uid, None)
+            self._stages.gone(pod)
 
     def see_entry(self, entry: Entry) -> None:
         """A namespace, claim, volume or storage class is there, new or changed."""
@@ -241,113 +243,7 @@ class Keeper:
 
     def release(self, uid: PodUid) -> None:
         """Take back what was promised to a Pod."""
-        name = self._book.where.get(uid)
-        if name is not None:
-            self._book.apply(name, PodReleased(uid, name))
-
-    # --- Pods, by their stage
-
-    def _place(self, pod: LivePod) -> None:
-        self._note_stuck(pod)
-        self._book.relabel(pod)
-        match pod.stage:
-            case Stage.WAITS:
-                self._wait(pod)
-                return
-            case Stage.RELEASED:
-                self._follow(pod)
-            case Stage.BOUND:
-                self._bind(pod)
-            case Stage.ENDED:
-                self._end(pod)
-            case Stage.FOREIGN:
-                self.release(pod.uid)
-        self._news.append(Left(pod.uid, pod.stage))
-
-    def _wait(self, pod: LivePod) -> None:
-        """Gated: what we have promised counts, not what the object says, which may be older."""
-        holder = self.holder(pod.uid)
-        if holder is not None and holder.request == pod.asks:
-            return
-        self.release(pod.uid)  # it asks something else now
-        restored = self._restored(pod) if self._restoring else None
-        self._news.append(Waits(pod) if restored is None else Resumes(pod, restored))
-
-    def _restored(self, pod: LivePod) -> Allocation | None:
-        """The promise of the planner before us, held again, if the Pod tells of one and it is still good."""
-        allocation = pod.allocation
-        if allocation is None or allocation.node != pod.hint or isinstance(pod.asks, Refusal):
-            return None
-        node = self._book.nodes.get(allocation.node)
-        if node is None or not self._takes(node, pod.asks) or self.hold(pod.asks, allocation) is not None:
-            return None
-        return allocation
-
-    def _follow(self, pod: LivePod) -> None:
-        """Without gates, on its way: it goes to its destination, whatever we thought."""
-        to, allocation = pod.destination, pod.allocation
-        if to is None or allocation is None:
-            return
-        holder = self.holder(pod.uid)
-        request = pod.asks if holder is None else holder.request
-        if isinstance(request, Refusal) or to not in self._book.nodes:
-            self.release(pod.uid)
-            return
-        if holder is not None and holder.allocation == allocation and self._book.where[pod.uid] == to:
-            return
-        if self._book.where.get(pod.uid) != to:
-            self.release(pod.uid)
-        refusal = self.hold(request, allocation) if allocation.node == to else _elsewhere(pod, to)
-        if refusal is not None:
-            self._news.append(Broken(pod, refusal))
-
-    def _bind(self, pod: LivePod) -> None:
-        """On its node: the promise becomes a grant; a Pod without one floats."""
-        name, holder = pod.node, self.holder(pod.uid)
-        if name is None or name not in self._book.nodes:
-            self.release(pod.uid)
-            return
-        there = holder is not None and self._book.where[pod.uid] == name
-        if holder is not None and there and holder.phase is not Phase.HELD:
-            if holder.allocation is None and holder.phase is Phase.GRANTED and holder.request != pod.asks:
-                self._float(name, pod)
-            return
-        if holder is not None and not there:
-            self.release(pod.uid)
-        request = holder.request if holder is not None else pod.asks
-        planned = pod.allocation or (holder.allocation if holder is not None else None)
-        if planned is None or isinstance(request, Refusal):
-            self._float(name, pod)
-        elif planned.node != name:
-            self._float(name, pod)
-            self._news.append(Strayed(pod))
-        elif (refusal := self.grant(request, planned)) is not None:
-            self._float(name, pod)
-            self._news.append(Broken(pod, refusal))
-        self._news.append(Arrived(pod))
-
-    def _float(self, name: NodeName, pod: LivePod) -> None:
-        if isinstance(pod.asks, PodRequest):
-            self._book.take(name, PodBound(pod.asks, name, self._clock()))
-
-    def _end(self, pod: LivePod) -> None:
-        """Ended or gone: what it was promised is free at once, what it used when its node says so."""
-        if self._restoring and isinstance(pod.asks, PodRequest) and pod.allocation is not None and self._lists(pod):
-            self.grant(pod.asks, pod.allocation)  # where another has it by now, it was given back
-        holder, name = self.holder(pod.uid), self._book.where.get(pod.uid)
-        if holder is not None and name is not None:
-            uses = holder.phase is not Phase.HELD and (holder.allocation is not None or holder.request.is_planned)
-            event = PodEnded(pod.uid, name, self._clock()) if uses else PodReleased(pod.uid, name)
-            self._book.apply(name, event)
-        self._stuck_since.pop(pod.uid, None)
-        self._news.append(Left(pod.uid, Stage.ENDED))
-
-    def _lists(self, pod: LivePod) -> bool:
-        """Whether a Pod that we only know as ended may still use what it was given."""
-        node = None if pod.node is None else self._book.nodes.get(pod.node)
-        if node is None or pod.allocation is None or pod.allocation.node != node.name:
-            return False
-        return node.in_use is None or pod.uid in node.in_use
+        self._stages.release(uid)
 
     def _note_stuck(self, pod: LivePod) -> None:
         if pod.stage is Stage.RELEASED and pod.unschedulable:
@@ -371,7 +267,7 @@ class Keeper:
             self._place_all_of(name)
         for uid in promised:
             if uid in self.pods and self.holder(uid) is None:
-                self._place(self.pods[uid])
+                self._stages.place(self.pods[uid])
 
     def _apply_report(self, name: NodeName) -> None:
         report = self._reports.known[name]
@@ -382,19 +278,5 @@ class Keeper:
     def _place_all_of(self, name: NodeName) -> None:
         """Book the Pods of a node that is new to us, or known anew."""
         ours = [pod for pod in self.pods.values() if name in (pod.node, pod.destination)]
-        for pod in sorted(ours, key=_rebuilding_order):
-            self._place(pod)
-
-    def _takes(self, node: NodeState, request: PodRequest) -> bool:
-        known = node.topology is not None and not node.stale
-        return known and check_promised(request, node, self._book.company, self.settings) is None
-
-
-def _rebuilding_order(pod: LivePod) -> tuple[int, float, str, str]:
-    """Who was there first keeps what he has: bound Pods before promised ones, the older before the younger."""
-    created_s = pod.asks.created_s if isinstance(pod.asks, PodRequest) else 0.0
-    return (_ORDER[pod.stage], created_s, pod.namespace, pod.name)
-
-
-def _elsewhere(pod: LivePod, to: NodeName) -> Refusal:
-    return Refusal(Code.NODE_RULE, f"Pod {pod.full_name} is kept to node {to}, but its allocation is not of it", to)
+        for pod in sorted(ours, key=order_of):
+            self._stages.place(pod)

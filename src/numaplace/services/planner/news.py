@@ -40,6 +40,14 @@ class Strayed:
 
 
 @dataclass(frozen=True, slots=True)
+class Altered:
+    """The annotation of a Pod past its gate was changed into something that cannot be, or taken away."""
+
+    pod: LivePod
+    allocation: Allocation  # what the Pod has
+
+
+@dataclass(frozen=True, slots=True)
 class Arrived:
     """The Pod is bound."""
 
@@ -76,4 +84,4 @@ class Joined:
     requests: tuple[PodRequest, ...]
 
 
-News = Waits | Resumes | Broken | Strayed | Arrived | Stuck | Left | Freed | Joined
+News = Waits | Resumes | Broken | Altered | Strayed | Arrived | Stuck | Left | Freed | Joined

@@ -19,7 +19,19 @@ from numaplace.services.planner.carrier import Carrier
 from numaplace.services.planner.keeper import Keeper
 from numaplace.services.planner.limits import Limits
 from numaplace.services.planner.metrics import Metrics
-from numaplace.services.planner.news import Arrived, Broken, Freed, Joined, Left, News, Resumes, Strayed, Stuck, Waits
+from numaplace.services.planner.news import (
+    Altered,
+    Arrived,
+    Broken,
+    Freed,
+    Joined,
+    Left,
+    News,
+    Resumes,
+    Strayed,
+    Stuck,
+    Waits,
+)
 from numaplace.services.planner.notices import Notices
 from numaplace.services.planner.waiting import Waiting
 
@@ -112,6 +124,8 @@ class Planner:
                 self._carrier.carry(pod, pod.asks, allocation, hinted=True)
             case Broken(pod, why):
                 self._carrier.mend(pod, why)
+            case Altered(pod, allocation):
+                self._carrier.restore(pod, allocation)
             case Strayed(pod):
                 self._notices.strayed(pod)
             case Arrived(pod):
