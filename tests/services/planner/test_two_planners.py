@@ -89,17 +89,19 @@ async def test_an_allocation_that_cannot_be_is_written_again(text: str | None, b
 async def test_of_two_bound_pods_the_younger_gives_way_whoever_was_seen_first() -> None:
     async with world_of(nodes_of(), scheduling=False) as world:
         world.start()
-        world.add(gated("young"))
+        world.add(gated("old", gates=(keys.PLAN_GATE, "another/gate")), gated("young"))
         await world.until(lambda: bool(pin_of(world.pod("young"))))
         world.bind("young", "n1")
         taken = allocation_of(world.pod("young"))
-        old = gated("old", gates=())
-        old["metadata"]["annotations"] = {**old["metadata"]["annotations"], keys.ALLOCATION: json.dumps(taken)}
-        world.add(old)
-        world.change("old", lambda pod: pod["spec"].update(nodeName="n1"))
+
+        def go(pod: dict[str, Any]) -> None:
+            pod["metadata"]["annotations"][keys.ALLOCATION] = json.dumps(taken)
+            pod["spec"] |= {"schedulingGates": [], "nodeName": "n1"}
+
+        world.change("old", go)
         await world.until(lambda: not double_grants(world.pods))
         kept = {name: allocation_of(world.pod(name)) == taken for name in ("old", "young")}
-        assert kept == {"old": True, "young": False}  # of the same second; by name
+        assert kept == {"old": True, "young": False}
 
 
 async def test_a_pod_that_runs_counts_even_if_what_it_says_cannot_be_read() -> None:
