@@ -73,8 +73,8 @@ def test_the_sentence_says_which_rule_and_where() -> None:
     guarded = (node("n1", apart("old", app="db"), zone="a"), node("n2", zone="a"))
     assert answers(pod("new"), *guarded)["n2"] == "anti-affinity: Pod ns/old in zone=a avoids it"
     assert answers(even(), *cluster) == {
-        "n1": "topology spread by zone, maxSkew 1; 1 matching Pod in zone=a, 0 where there are fewest",
-        "n2": "topology spread by zone, maxSkew 1; 1 matching Pod in zone=a, 0 where there are fewest",
+        "n1": "topology spread by zone, maxSkew 1; 1 matching Pod in a, 0 where there are fewest",
+        "n2": "topology spread by zone, maxSkew 1; 1 matching Pod in a, 0 where there are fewest",
         "n3": "",
         "n4": "topology spread by zone, maxSkew 1; the node does not carry the label zone",
     }

@@ -6,8 +6,9 @@ from typing import cast
 
 from numaplace.decide.rules import node_affinity, node_selector, taints
 from numaplace.decide.rules.expressions import selects
-from numaplace.decide.rules.relation import Condition, Seen, place_text, unlabelled_text
+from numaplace.decide.rules.relation import Condition, Seen, unlabelled_text
 from numaplace.model.cluster import NodeState
+from numaplace.model.keys import HOSTNAME
 from numaplace.model.refusal import Code, Refusal
 from numaplace.model.request import PodRequest
 from numaplace.model.rules import NodeRules, Spread
@@ -106,7 +107,7 @@ def _refuse(spread: Spread, pods: dict[str, int], fewest: int, room: int, value:
     there = pods.get(value, 0)
     if there <= room:
         return ""
-    place = place_text(spread.topology_key, value)
+    place = "on the node" if spread.topology_key == HOSTNAME else f"in {value[:80]}"
     return f"{_what(spread)}; {counted(there, 'matching Pod')} {place}, {fewest} where there are fewest"
 
 
