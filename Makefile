@@ -12,7 +12,7 @@ STAMP := $(VENV)/.installed
 BIN := $(VENV)/bin
 LOCK_GROUPS := test lint docs build
 
-.PHONY: help demo test test-chart test-cluster cluster-up cluster-down check docs bench lock clean venv
+.PHONY: help demo test test-chart test-cluster cluster-up cluster-down check docs bench bench-cluster lock clean venv
 
 help:
 	@echo "make demo    place the example manifests on described machines and show this one"
@@ -23,6 +23,7 @@ help:
 	@echo "make check   ruff, mypy, import contracts, dependencies"
 	@echo "make docs    the documentation, into docs/_build/html"
 	@echo "make bench   the measurements kept in bench/"
+	@echo "make bench-cluster NODES=1000 PODS=500 PARTS=burst  those of a whole cluster; without options all (an hour)"
 	@echo "make lock    write requirements.lock from pyproject.toml; pins that still fit are kept"
 	@echo "make clean   remove .venv and everything built"
 
@@ -61,6 +62,11 @@ docs: $(STAMP)
 
 bench: $(STAMP)
 	@$(BIN)/python -m bench
+
+bench-cluster: $(STAMP)
+	@$(BIN)/python -m tests.cluster.build >/dev/null
+	@$(BIN)/python -m tests.chart.programs >/dev/null
+	@$(BIN)/python -m bench.cluster $(PARTS) $(if $(NODES),--nodes $(NODES)) $(if $(PODS),--pods $(PODS))
 
 venv: $(STAMP)
 

@@ -220,6 +220,7 @@ class ControlPlane:
             authentication_kubeconfig=own,
             authorization_kubeconfig=own,
             authentication_skip_lookup="true",  # there is no front proxy whose authority could be looked up
+            authorization_always_allow_paths="/healthz,/readyz,/livez,/metrics",
         )
 
     def _controllers(self) -> Program:
