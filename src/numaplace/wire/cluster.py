@@ -14,7 +14,7 @@ import msgspec
 from numaplace.model import keys
 from numaplace.model.errors import InputError
 from numaplace.wire.nodes import NodeObject, ReportObject
-from numaplace.wire.pod_object import Metadata, Part, PodObject
+from numaplace.wire.pod_object import Metadata, Part, PodObject, PodSpec
 from numaplace.wire.report import renewed_s
 from numaplace.wire.strict import convert, shown
 from numaplace.wire.yaml_text import load_documents
@@ -84,7 +84,18 @@ def pod_item(pod: PodObject) -> dict[str, Any]:
     """A Pod with the annotations, conditions and amounts that a placement depends on, and no more."""
     kept = {key: text for key, text in (pod.metadata.annotations or {}).items() if _is_read(key)}
     meta = msgspec.structs.replace(pod.metadata, annotations=kept or None)
-    return _item("Pod", "v1", msgspec.structs.replace(pod, metadata=meta))
+    return _item("Pod", "v1", msgspec.structs.replace(pod, metadata=meta, spec=_slim(pod.spec)))
+
+
+def _slim(spec: PodSpec) -> PodSpec:
+    """That there are volumes and claims of these kinds, not what is in them."""
+    volumes = [
+        one if one.ephemeral is None else msgspec.structs.replace(one, ephemeral={})
+        for one in spec.volumes or ()
+        if one.persistent_volume_claim is not None or one.ephemeral is not None
+    ]
+    claims: list[dict[str, Any]] = [{} for _ in spec.resource_claims or ()]
+    return msgspec.structs.replace(spec, volumes=volumes or None, resource_claims=claims or None)
 
 
 def creation_order(pod: PodObject) -> tuple[str, str, str]:

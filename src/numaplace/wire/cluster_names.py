@@ -14,6 +14,7 @@ import msgspec
 
 from numaplace.decide.discover import without_identifiers
 from numaplace.model import keys
+from numaplace.model.settings import Settings
 from numaplace.wire.cluster import ClusterObjects, node_item, pod_item, report_item
 from numaplace.wire.nodes import NodeObject, ReportObject
 from numaplace.wire.pod_object import PodObject
@@ -29,6 +30,7 @@ _NAMED = {  # fields that hold one name, or several
     "node": "node",
     "namespace": "namespace",
     "namespaces": "namespace",
+    "claimName": "claim",
     "topologyKey": "key",
     "matchLabelKeys": "key",
     "mismatchLabelKeys": "key",
@@ -40,8 +42,8 @@ _KINDS = {"Node": "node", "NodeResourceTopology": "node", "Pod": "pod"}
 _KEPT_NAMES = ("schedulingGates", "attributes", "resources", "resizePolicy")
 
 
-def anonymised(objects: ClusterObjects, enable_label: str) -> ClusterObjects:
-    """The same cluster without names; placements on it are the same."""
+def anonymised(objects: ClusterObjects, settings: Settings) -> ClusterObjects:
+    """The same cluster without names; placements on it, under the same settings, are the same."""
     items = [
         *map(node_item, objects.nodes),
         *map(report_item, objects.reports),
@@ -54,9 +56,9 @@ def anonymised(objects: ClusterObjects, enable_label: str) -> ClusterObjects:
         return name
 
     for item in items:
-        _Renaming(note, enable_label).item(item)
+        _Renaming(note, settings).item(item)
     numbered = {kind: _numbered(kind, names) for kind, names in seen.items()}
-    renaming = _Renaming(lambda kind, name: numbered[kind][name], enable_label)
+    renaming = _Renaming(lambda kind, name: numbered[kind][name], settings)
     texts = [msgspec.json.encode(renaming.item(item)).decode() for item in items]
     nameless = without_identifiers(texts)
     nodes, reports = len(objects.nodes), len(objects.reports)
@@ -79,8 +81,12 @@ def _numbered(kind: str, names: set[str]) -> Mapping[str, str]:
 class _Renaming:
     """One walk over an object; `rename` is asked for every name."""
 
-    def __init__(self, rename: Rename, enable_label: str) -> None:
-        self._rename, self._enable_label = rename, enable_label
+    def __init__(self, rename: Rename, settings: Settings) -> None:
+        self._enable_label, self._kept = settings.enable_label, settings.sharing_containers
+        self._rename_any = rename
+
+    def _rename(self, kind: str, name: str) -> str:
+        return name if kind == "name" and name in self._kept else self._rename_any(kind, name)
 
     def item(self, item: dict[str, Any]) -> dict[str, Any]:
         """The object under its new names."""

@@ -18,6 +18,7 @@ MAX_CHARACTERS = 100_000_000
 MAX_DEPTH = 100
 MAX_VALUES = 1_000_000  # in all documents, after aliases are followed
 
+_LIKE_JSON = re.compile(r"[\ufeff \t\r\n]*[{\[]")
 _PLAIN_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "str", "int", "float", "bool", "null")}
 _INT = r"[-+]?0b[0-1_]+|[-+]?0[0-7_]+|[-+]?(?:0|[1-9][0-9_]*)|[-+]?0x[0-9a-fA-F_]+"
 _EXPONENT = r"(?:[eE][-+][0-9]+)?"
@@ -27,16 +28,16 @@ _FLOAT = rf"[-+]?[0-9][0-9_]*\.[0-9_]*{_EXPONENT}|\.[0-9][0-9_]*{_EXPONENT}|[-+]
 def load_documents(text: str, where: str) -> list[object]:
     """Every document of a YAML or JSON text, as dicts, lists and scalars; empty documents are left out.
 
-    InputError names `where`, the document and the line. Refused: more than 100 MB, more
+    InputError names `where`, the document and the line. Refused: more than 100 MB of YAML, more
     than 100 levels or 1 million values, an alias inside its own value, a key twice in one
     mapping, tags that would build anything but plain values.
     """
-    if len(text) > MAX_CHARACTERS:
-        raise InputError(where, found=f"{len(text)} characters", wanted=f"at most {MAX_CHARACTERS}")
-    if text.lstrip("\ufeff \t\r\n")[:1] in ("{", "["):
+    if _LIKE_JSON.match(text):
         documents = load_json(text, where)
         if documents is not None:
             return documents
+    if len(text) > MAX_CHARACTERS:
+        raise InputError(where, found=f"{len(text)} characters", wanted=f"at most {MAX_CHARACTERS}")
     try:
         _check(yaml.parse(text, Loader=yaml.CSafeLoader), where)
         return [document for document in yaml.load_all(text, Loader=_Loader) if document is not None]

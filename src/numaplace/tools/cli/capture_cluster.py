@@ -36,7 +36,7 @@ def capture_cluster(source: Source, output: str, ours: bool, anonymise: bool) ->
     if ours:
         objects = only_ours(objects, source.settings)
     if anonymise:
-        objects = anonymised(objects, source.settings.enable_label)
+        objects = anonymised(objects, source.settings)
     with _written(output) as file:
         for line in write_cluster(objects):
             file.write(line)

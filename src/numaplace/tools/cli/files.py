@@ -11,7 +11,7 @@ import click
 
 from numaplace.model.errors import InputError
 
-MAX_BYTES = 100_000_000
+MAX_BYTES = 300_000_000  # a captured cluster of 5,000 nodes and 20,000 Pods has a third of it
 STANDARD_INPUT = "-"
 
 _GZIP, _ARCHIVES, _USTAR = b"\x1f\x8b", (b"BZh", b"\xfd7zXZ"), (257, b"ustar")

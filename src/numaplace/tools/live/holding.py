@@ -30,14 +30,12 @@ _LAST = (2**31, 0.0)  # behind the lowest priority
 
 def holdings_of(reading: Reading, *, nodes: Collection[str] = (), namespace: str = "") -> Holdings:
     """Who holds what and who waits; only these nodes and the Pods of this namespace, where some are named."""
-    keeper, settings = reading.keeper, reading.keeper.settings
-    names = sorted(name for name in keeper.state.nodes if not nodes or name in nodes)
+    keeper, settings, state = reading.keeper, reading.keeper.settings, reading.keeper.state
+    chosen = [state.nodes[name] for name in sorted(state.nodes) if not nodes or name in nodes]
     waiting = sorted((pod for pod in keeper.pods.values() if _waits(pod)), key=_turn)
     return Holdings(
         at_s=reading.objects.at_s,
-        nodes=tuple(
-            node_holdings(keeper.state.nodes[name], keeper.report_age_s(name), settings, namespace) for name in names
-        ),
+        nodes=tuple(node_holdings(node, keeper.report_age_s(node.name), settings, namespace) for node in chosen),
         waiting=tuple(_waiting(pod) for pod in waiting if namespace in ("", pod.namespace)),
         problems=reading.problems,
     )
