@@ -27,6 +27,7 @@ SINGLE = {"cpuset-scheduler": "required", "numaplace.dev/policy": "SingleNUMANod
 # Short times, so that what takes minutes in a cluster is seen at once.
 QUICK = Limits(tick_s=0.02, stuck_s=0.05, aside_s=0.3)
 LEASE_KEY = Key("kube-system", LEASE)
+CALM_TIMES = Times(lease_s=60, believed_s=50.0, look_s=0.05)  # one term, however busy the machine is
 QUICK_TIMES = Times(lease_s=3, believed_s=2.1, look_s=0.05)
 SETTINGS = Settings(release_grace_s=3600.0)
 SMALL = "2pkg 2numa 16cpu 4gpu 4hca pix"  # two GPUs and four cores of two threads in each NUMA node
@@ -131,10 +132,16 @@ class World:
     # --- who acts
 
     def start(
-        self, limits: Limits = QUICK, settings: Settings = SETTINGS, *, name: str = "planner", lease: Key = LEASE_KEY
+        self,
+        limits: Limits = QUICK,
+        settings: Settings = SETTINGS,
+        *,
+        name: str = "planner",
+        lease: Key = LEASE_KEY,
+        times: Times = QUICK_TIMES,
     ) -> asyncio.Task[None]:
         """A planner; it ends with the world, or when its task is cancelled."""
-        task = asyncio.create_task(run(self.kube, settings, limits, Seat(lease, name, QUICK_TIMES), None))
+        task = asyncio.create_task(run(self.kube, settings, limits, Seat(lease, name, times), None))
         self._tasks.append(task)
         return task
 

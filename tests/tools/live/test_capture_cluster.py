@@ -12,7 +12,7 @@ from numaplace.adapters.kube.resources import PODS
 from numaplace.model import keys
 from tests.objects import sidecar
 from tests.services.planner.reader import allocation_of
-from tests.services.planner.world import World, gated, nodes_of, world_of
+from tests.services.planner.world import CALM_TIMES, World, gated, nodes_of, world_of
 from tests.tools.live.console import kubeconfig, say
 
 POLICIES = ("SingleNUMANode", "Restricted", "BestEffort")
@@ -77,7 +77,7 @@ def same(landing: dict[str, Any], allocation: dict[str, Any]) -> bool:
 @pytest.mark.parametrize("name", ["cluster.json", "cluster.json.gz"])
 async def test_a_replay_gives_every_pod_what_the_planner_gave_it(tmp_path: Path, name: str) -> None:
     async with world_of(nodes_of(2, reserved="0")) as world:
-        world.start()
+        world.start(times=CALM_TIMES)
         for pod in mixed():  # one after the other, each decided before the next is there
             world.add(pod)
             await settled(world)
@@ -96,7 +96,7 @@ async def test_a_replay_gives_every_pod_what_the_planner_gave_it(tmp_path: Path,
 async def test_pods_that_came_at_once_are_replayed_in_the_order_of_decisions(tmp_path: Path) -> None:
     async with world_of(nodes_of(2)) as world:
         world.add(*reversed(mixed()))
-        world.start()
+        world.start(times=CALM_TIMES)
         await settled(world)
         given = places(world)
         capture = await captured(world, tmp_path)
@@ -105,7 +105,7 @@ async def test_pods_that_came_at_once_are_replayed_in_the_order_of_decisions(tmp
 
 async def test_without_replay_pods_keep_what_they_have_and_those_that_wait_are_tried(tmp_path: Path) -> None:
     async with world_of(nodes_of(2)) as world:
-        world.start()
+        world.start(times=CALM_TIMES)
         world.add(*mixed())
         await settled(world)
         given, waiting = places(world), [pod for pod in world.pods if not allocation_of(pod)]
@@ -119,7 +119,7 @@ async def test_without_replay_pods_keep_what_they_have_and_those_that_wait_are_t
 
 async def test_a_capture_without_names_holds_none_and_is_placed_alike(tmp_path: Path) -> None:
     async with world_of(nodes_of(2)) as world:
-        world.start()
+        world.start(times=CALM_TIMES)
         world.change_node("n1", lambda node: node["metadata"]["labels"].update({"team": "blue", "disk": "17"}))
         picky = gated(
             "picky", nodeSelector={"team": "blue"}, tolerations=[{"key": "secret-taint", "operator": "Exists"}]
@@ -190,7 +190,7 @@ async def test_only_what_is_ours_may_be_asked_for(tmp_path: Path) -> None:
 
 async def test_status_and_explain_read_a_capture_as_they_read_the_cluster(tmp_path: Path) -> None:
     async with world_of(nodes_of(2)) as world:
-        world.start()
+        world.start(times=CALM_TIMES)
         world.add(*mixed())
         await settled(world)
         config = kubeconfig(world.server, tmp_path)
