@@ -44,6 +44,22 @@ object.metadata.?annotations.orValue({})
 request.userInfo.username == 'system:serviceaccount:{{ .Release.Namespace }}:numaplace-planner'
 {{- end }}
 
+{{/*
+Where the agent runs, containerd starts no container of ours while it is not connected. Plugins that the Pod requires by
+itself stay; the annotation is a list in JSON or YAML.
+*/}}
+{{- define "numaplace.cel.requiredPlugins" -}}
+- name: required
+  expression: {{ include "numaplace.cel.annotations" . }}[?'required-plugins.noderesource.dev'].orValue('').trim()
+- name: plugins
+  expression: >-
+    variables.required in ['', '[]'] ? '["numaplace"]' :
+    variables.required.contains('numaplace') ? variables.required :
+    variables.required.endsWith(']') ?
+    variables.required.substring(0, variables.required.size() - 1) + ', "numaplace"]' :
+    variables.required + '\n- numaplace'
+{{- end }}
+
 {{/* Where policies about the words of a Pod hold: everywhere but in the namespaces that the values exempt. */}}
 {{- define "numaplace.namespaces" -}}
 {{- with .Values.admission.exemptNamespaces -}}

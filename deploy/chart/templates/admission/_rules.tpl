@@ -26,7 +26,7 @@ string(variables.annotations['{{ . }}']).findAll('"[^"]*"[ \t\n\r]*:[ \t\n\r]*"[
 {{ .members }}.filter(m, !(m[1] in ['numaTopologyPolicy', 'singleNUMANodeExclusive'])).map(m, m[1].size() > 60 ? m[1].substring(0, 60) : m[1]).map(k,
 'annotation {{ .key }}: found the unknown key ' + {{ include "numaplace.cel.shown" "k" }}
 + '; expected numaTopologyPolicy or singleNUMANodeExclusive\n').join('')
-+ ('{{ .key }}' in variables.annotations && variables.readable && {{ .members }}.size() <= 4
++ (variables.readable && {{ .members }}.size() <= 4
 && {{ .members }}.all(m, m[1] != 'numaTopologyPolicy' && m[1].size() <= 40) ?
 'annotation {{ .key }}: found ' + ({{ .members }}.size() == 0 ? '{}' : {{ .members }}.map(m, m[1]).join(', '))
 + ' without numaTopologyPolicy; expected {"numaTopologyPolicy": "SingleNUMANode|Restricted|BestEffort"}\n' : '')
@@ -34,6 +34,7 @@ string(variables.annotations['{{ . }}']).findAll('"[^"]*"[ \t\n\r]*:[ \t\n\r]*"[
 
 {{/* One value for each of the choices, and the same from whoever says it. */}}
 {{- define "numaplace.rules.told" -}}
+variables.wrong.all(w, w.size() == 0) ? ['', '', '', '', '', '', ''] :
 [0, 1, 2, 3, 4, 5, 6].map(i, variables.wrong[i].size() == 0 ? '' : variables.wrong[i][0][1] in variables.legal[i] ?
 'annotation ' + variables.wrong[i][0][0] + ": found '" + variables.wrong[i][0][1] + "' while " + variables.sources[i][0][0]
 + " says '" + variables.sources[i][0][1] + "'; expected one of the two keys, or the same meaning in both\n" :
@@ -45,8 +46,10 @@ string(variables.annotations['{{ . }}']).findAll('"[^"]*"[ \t\n\r]*:[ \t\n\r]*"[
 {{- define "numaplace.rules.annotations" -}}
 {{- $ack := "scheduling.alibabacloud.com/numa-topology-spec" }}
 {{- $koordinator := "scheduling.koordinator.sh/numa-topology-spec" -}}
-{{ include "numaplace.rules.spec" (dict "key" $ack "members" "variables.ack") }}
-+ {{ include "numaplace.rules.spec" (dict "key" $koordinator "members" "variables.koordinator") }}
+('{{ $ack }}' in variables.annotations ?
+{{ include "numaplace.rules.spec" (dict "key" $ack "members" "variables.ack") }} : '')
++ ('{{ $koordinator }}' in variables.annotations ?
+{{ include "numaplace.rules.spec" (dict "key" $koordinator "members" "variables.koordinator") }} : '')
 + variables.told[0] + variables.told[1]
 + (variables.readable && !variables.namesPolicy && 'numaplace.dev/exclusive' in variables.annotations ?
 'annotation numaplace.dev/exclusive: found no policy beside it; expected numaplace.dev/policy: ' + variables.words[0] + '\n'
