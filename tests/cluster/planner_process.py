@@ -1,6 +1,7 @@
 """The planner as people run it: a process of its own, with an identity that may do what it needs and no more."""
 
 import http.client
+import signal
 import sys
 from types import TracebackType
 from typing import Any, Self
@@ -54,12 +55,23 @@ class PlannerProcess:
         self._program.kill()
         assert not crashed, self.log.read_text()[-3000:]
 
-    def end(self) -> int:
-        """End it as Kubernetes does, and give its exit status."""
+    def signal(self, number: int) -> None:
+        """Send it a signal."""
         process = self._program.process
         if process is None:
             raise AssertionError("it does not run")
-        process.terminate()
+        process.send_signal(number)
+
+    def end(self) -> int:
+        """End it as Kubernetes does, and give its exit status."""
+        self.signal(signal.SIGTERM)
+        return self.wait_for_end()
+
+    def wait_for_end(self) -> int:
+        """Its exit status, once it has ended."""
+        process = self._program.process
+        if process is None:
+            raise AssertionError("it does not run")
         return process.wait(READY_S)
 
     def page(self, path: str) -> tuple[int, bytes]:

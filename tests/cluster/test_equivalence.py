@@ -5,7 +5,6 @@ NUMAPLACE_EQUIVALENCE_SEEDS is how many lists of Pods are tried, NUMAPLACE_EQUIV
 
 import json
 import os
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from numaplace.adapters.kube import ConflictError, Key, Kube
-from numaplace.adapters.kube.resources import PODS, PRIORITY_CLASSES
+from numaplace.adapters.kube.resources import PODS
 from numaplace.model import keys
 from numaplace.model.settings import Settings
 from numaplace.tools.report.outcome import Outcome
@@ -28,7 +26,7 @@ from tests.cluster.control_plane import ControlPlane
 from tests.cluster.nodes import described
 from tests.cluster.planner_process import PlannerProcess
 from tests.cluster.random_pods import CLASSES, NODES, random_pods
-from tests.cluster.stage import Stage, gone, is_bound, refusal
+from tests.cluster.stage import Stage, is_bound, refusal
 from tests.services.planner.reader import misplaced
 from tests.tools.live.console import say
 
@@ -37,16 +35,7 @@ FIRST_SEED = int(os.environ.get("NUMAPLACE_EQUIVALENCE_SEED", "1"))
 AT_ONCE, ONE_BY_ONE = 30, 20
 
 
-@pytest.fixture(autouse=True)
-async def classes(admin: Kube) -> AsyncIterator[None]:
-    for name, value in CLASSES.items():
-        try:
-            await admin.create(PRIORITY_CLASSES, {"metadata": {"name": name}, "value": value})
-        except ConflictError:
-            continue
-    yield
-    for name in CLASSES:
-        await gone(admin, PRIORITY_CLASSES, Key("", name))
+pytestmark = pytest.mark.usefixtures("classes")
 
 
 def decided(pods: list[dict[str, Any]]) -> bool:

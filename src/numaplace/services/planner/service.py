@@ -12,6 +12,7 @@ import random
 import signal
 import socket
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from numaplace.adapters.kube import Access, Key, Kube
@@ -70,21 +71,36 @@ async def serve(access: Access, settings: Settings, limits: Limits, address: Add
             _LOG.info("ended")
 
 
-async def run(kube: Kube, settings: Settings, limits: Limits, seat: Seat, address: Address | None) -> None:
-    """Plan, or stand by, until cancelled; without an address nothing is shown."""
-    await Process(kube, settings, limits, seat, address).run()
+async def run(
+    kube: Kube,
+    settings: Settings,
+    limits: Limits,
+    seat: Seat,
+    address: Address | None,
+    wall: Callable[[], float] = time.time,
+) -> None:
+    """Plan, or stand by, until cancelled; without an address nothing is shown. `wall` tells seconds since 1970."""
+    await Process(kube, settings, limits, seat, address, wall).run()
 
 
 class Process:
     """The parts that live as long as the process, and the terms of leading one after the other."""
 
-    def __init__(self, kube: Kube, settings: Settings, limits: Limits, seat: Seat, address: Address | None) -> None:
+    def __init__(
+        self,
+        kube: Kube,
+        settings: Settings,
+        limits: Limits,
+        seat: Seat,
+        address: Address | None,
+        wall: Callable[[], float],
+    ) -> None:
         self._kube, self._limits, self._address = kube, limits, address
         me = Candidate(seat.name or socket.gethostname(), "" if address is None else address.known_as)
-        self._election = Election(kube, seat.lease, me, seat.times, time.monotonic, time.time)
+        self._election = Election(kube, seat.lease, me, seat.times, time.monotonic, wall)
         self._metrics = Metrics()
-        self._keeper = Keeper(settings, limits, time.monotonic, time.time)
-        self._writes = Writes(kube, self._metrics, time.time, me.name, lambda: self._election.leads)
+        self._keeper = Keeper(settings, limits, time.monotonic, wall)
+        self._writes = Writes(kube, self._metrics, wall, me.name, lambda: self._election.leads)
         self._changed = asyncio.Event()
         self._watches = Watches(kube, self._keeper, self._metrics, self._changed)
         self._planner: Planner | None = None  # of the present term
