@@ -1,7 +1,7 @@
 """LivePod: a Pod of a running cluster, and how far it is on its way to a node.
 
 `wire.live_pod` makes it from the API object; the planner's keeper books it by its
-stage. The way: waits → (a hold, a hint) → released → bound → ended.
+stage. The way: waits → (a hold, a hint) → released or open → bound → ended.
 """
 
 from dataclasses import dataclass, replace
@@ -20,7 +20,8 @@ class Stage(StrEnum):
 
     FOREIGN = "foreign"  # not bound and not the planner's: somebody else's gate, or none and no plan
     WAITS = "waits"  # the planner's gate is its last one
-    RELEASED = "released"  # without gates, with a plan, not bound yet
+    OPEN = "open"  # without gates, not bound, and its scheduler asks us: its plan can be made, or changed
+    RELEASED = "released"  # without gates, with a plan that cannot be changed, not bound yet
     BOUND = "bound"
     ENDED = "ended"  # finished, or deleted before it was bound
 
@@ -43,6 +44,7 @@ class LivePod:
     refused_with: str = ""  # reason of the condition Planned=False
     has_condition: bool = False  # whether it carries the condition Planned
     owned: bool = False  # a controller replaces it when it goes
+    asked: bool = False  # its scheduler asks the extender face before it binds the Pod
 
     @property
     def full_name(self) -> str:
@@ -58,6 +60,8 @@ class LivePod:
             return Stage.BOUND
         if self.gates:
             return Stage.WAITS if self.gates == (PLAN_GATE,) else Stage.FOREIGN
+        if self.asked:
+            return Stage.OPEN
         planned = self.allocation is not None and (self.pin is not None or self.hint is not None)
         return Stage.RELEASED if planned else Stage.FOREIGN
 

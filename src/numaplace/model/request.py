@@ -120,7 +120,12 @@ class PodRequest:
     @property
     def is_planned(self) -> bool:
         """Whether numaplace chooses something for this Pod; the others only fill up their node."""
-        return self.cpu_mode is not CpuMode.FLOATING or self.gpus > 0 or (self.hcas > 0 and self.hcas_exclusive)
+        return self.cpu_mode is not CpuMode.FLOATING or self.asks_cards
+
+    @property
+    def asks_cards(self) -> bool:
+        """Whether something of it is counted by a device plugin: what schedulers ask an extender about."""
+        return self.gpus > 0 or (self.hcas > 0 and self.hcas_exclusive)
 
     @property
     def order(self) -> tuple[int, float, str, str]:

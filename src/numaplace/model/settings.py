@@ -30,4 +30,5 @@ class Settings:
     spread_nodes: bool = False  # emptier nodes first instead of fuller ones
     holds_node_back: bool = False  # one node is kept for the oldest Pod that waits; else smaller ones go ahead
     release_grace_s: float = 60.0  # how long an ended Pod's devices stay taken without word from the agent
+    extender_for: tuple[str, ...] = ()  # schedulers that ask the planner about Pods with cards before they bind them
     weights: Weights = Weights()

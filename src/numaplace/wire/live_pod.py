@@ -35,11 +35,12 @@ def live_pod_of(pod: obj.PodObject, settings: Settings) -> LivePod:
     conditions = {one.type: one for one in status.conditions or ()}
     planned, scheduled = conditions.get(keys.PLANNED), conditions.get("PodScheduled")
     name = f"{meta.namespace}/{meta.name}"
+    asks = _asks(pod, name, settings)
     return LivePod(
         uid=PodUid(meta.uid or name),
         namespace=meta.namespace or "",
         name=meta.name or "",
-        asks=_asks(pod, name, settings),
+        asks=asks,
         gates=tuple(gate.name for gate in spec.scheduling_gates or ()),
         hint=NodeName(status.nominated_node_name) if status.nominated_node_name else None,
         allocation=_allocation((meta.annotations or {}).get(keys.ALLOCATION)),
@@ -50,6 +51,7 @@ def live_pod_of(pod: obj.PodObject, settings: Settings) -> LivePod:
         refused_with=(planned.reason or "") if planned is not None and planned.status == "False" else "",
         has_condition=planned is not None,
         owned=any(one.controller for one in meta.owner_references or ()),
+        asked=isinstance(asks, PodRequest) and asks.asks_cards and _scheduler(pod) in settings.extender_for,
     )
 
 
@@ -63,6 +65,10 @@ def _asks(pod: obj.PodObject, name: str, settings: Settings) -> PodRequest | Ref
     except InputError as error:
         return Refusal(Code.SPEC_INVALID, str(error))
     return admit.check(read, settings) if read.node_name is None else admit.check_bound(read, settings)
+
+
+def _scheduler(pod: obj.PodObject) -> str:
+    return pod.spec.scheduler_name or "default-scheduler"
 
 
 @lru_cache(maxsize=4096)  # a Pod on its way is told several times
@@ -80,12 +86,17 @@ def hint(pod: LivePod, allocation: Allocation, at: str) -> Change:
     """For `status`: where the Pod is to go, what it gets there, and that it waits no more where it said so."""
     change: dict[str, Any] = {"nominatedNodeName": allocation.node}
     if pod.has_condition:
-        change["conditions"] = [_condition("True", "Placed", f"placed on node {allocation.node}", at)]
+        change["conditions"] = [_placed(allocation.node, at)]
     return {"metadata": {"uid": pod.uid, **_carrying(allocation)}, "status": change}
 
 
 def ungate(pod: LivePod, request: PodRequest, allocation: Allocation) -> Change:
-    """For the Pod: what it gets, our gate is gone, and every term that can match keeps it to the planned node."""
+    """For the Pod: what it gets, our gate is gone, and every term that can match keeps it to the planned node.
+
+    Where the scheduler asks us before it binds the Pod, the hint has said it all, and there is no pin.
+    """
+    if pod.asked:
+        return lift_gate(pod.uid)
     node = allocation.node
     terms = request.rules.required_terms
     pinned = [_term(one, pin_to(node)) for one in ([NodeTerm(fields=(pin_to(node),))] if terms is None else terms)]
@@ -110,6 +121,15 @@ def refused(pod: LivePod, refusal: Refusal, at: str) -> Change:
     """For `status`: why the Pod has no place."""
     condition = _condition("False", refusal.code, refusal.sentence, at)
     return {"metadata": {"uid": pod.uid}, "status": {"conditions": [condition]}}
+
+
+def placed(pod: LivePod, node: NodeName, at: str) -> Change:
+    """For `status`: that a Pod waits no more, where it was bound before a hint could say so."""
+    return {"metadata": {"uid": pod.uid}, "status": {"conditions": [_placed(node, at)]}}
+
+
+def _placed(node: NodeName, at: str) -> dict[str, str]:
+    return _condition("True", "Placed", f"placed on node {node}", at)
 
 
 def _condition(status: str, reason: str, message: str, at: str) -> dict[str, str]:

@@ -15,7 +15,7 @@ from numaplace.adapters.kube.resources import EVENTS, NODES, PODS, REPORTS
 from numaplace.model import keys
 from numaplace.model.cluster import NodeState
 from numaplace.model.settings import Settings
-from numaplace.services.planner import LEASE, Limits, Seat, Times, run
+from numaplace.services.planner import LEASE, Address, DoorAddress, Limits, Seat, Times, run
 from tests.cluster.nodes import described, node_object, report_object
 from tests.objects import container, pod_object
 from tests.services.planner.reader import pin_of
@@ -139,9 +139,12 @@ class World:
         name: str = "planner",
         lease: Key = LEASE_KEY,
         times: Times = QUICK_TIMES,
+        address: Address | None = None,
+        door: DoorAddress | None = None,
     ) -> asyncio.Task[None]:
         """A planner; it ends with the world, or when its task is cancelled."""
-        task = asyncio.create_task(run(self.kube, settings, limits, Seat(lease, name, times), None))
+        seat = Seat(lease, name, times)
+        task = asyncio.create_task(run(self.kube, settings, limits, seat, address, door=door))
         self._tasks.append(task)
         return task
 

@@ -3,11 +3,14 @@
 A Pod's way: `watches` → `keeper` (books, tells news) → `planner` (decides, holds) →
 `carrier` (hint, gate away with the pin) → `keeper` again, once the Pod is bound.
 `service` wires them for as long as `election` says that this planner leads; `face`
-shows; `notices` tells people.
+shows; `notices` tells people. Where kube-scheduler asks us, `extender_door` listens
+and `extender` answers from the planner's plans.
 """
 
 from numaplace.services.planner.election import Times
+from numaplace.services.planner.extender_door import DoorAddress
+from numaplace.services.planner.extender_tls import TlsFiles
 from numaplace.services.planner.limits import Limits
 from numaplace.services.planner.service import LEASE, Address, Seat, run, serve
 
-__all__ = ["LEASE", "Address", "Limits", "Seat", "Times", "run", "serve"]
+__all__ = ["LEASE", "Address", "DoorAddress", "Limits", "Seat", "Times", "TlsFiles", "run", "serve"]

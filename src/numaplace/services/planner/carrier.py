@@ -1,4 +1,4 @@
-"""Carrier: makes a plan true in the cluster: one patch that ends the wait, until the Pod is bound.
+"""Carrier: makes a plan true in the cluster: the patches that end the wait, until the Pod is bound.
 
 Each plan is one task. Every write may fail, happen without an answer, or meet a Pod
 that changed: then the Pod is read again and its state says what is next.
@@ -63,7 +63,8 @@ class Carrier:
         """End the wait, again and again until it is done or the plan is no good any more.
 
         The pin does what a hint does, and more. A Pod that had to wait wants room that is scarce, and its condition
-        must change anyway: there a hint comes first and keeps the room (docs/decisions/0014).
+        must change anyway: there a hint comes first and keeps the room (docs/decisions/0014). A Pod whose scheduler
+        asks us has the hint alone.
         """
         backoff, wrong = Backoff(), 0
         told = await self._notices.settle(pod.uid)
@@ -73,7 +74,8 @@ class Carrier:
                     await self._writes.hint(told(pod), allocation)
                     hinted = True
                     continue
-                await self._writes.ungate(pod, request, allocation)
+                if pod.gates:
+                    await self._writes.ungate(pod, request, allocation)
                 self._done(pod.uid)
                 return
             except NotFoundError:
@@ -92,7 +94,7 @@ class Carrier:
             except KubeError as error:
                 self._fails("read", pod, error)
                 continue
-            if found is None or found.stage is not Stage.WAITS:
+            if found is None or found.stage not in (Stage.WAITS, Stage.OPEN):
                 self._hand_over(pod, found)
                 return
             if found.asks != request:
@@ -134,6 +136,14 @@ class Carrier:
         """The Pod ended, or is in other hands; a task that still writes to it ends by itself."""
         if uid not in self._busy:
             self.outstanding.pop(uid, None)
+
+    def is_busy(self, uid: PodUid) -> bool:
+        """Whether something is being written to the Pod."""
+        return uid in self._busy
+
+    def is_at_work(self, pod: LivePod) -> bool:
+        """Whether its plan is in our hands: being written, or past the gate for good."""
+        return pod.uid in self._busy or (pod.uid in self.outstanding and not pod.asked)
 
     # --- the other ways
 
@@ -222,5 +232,5 @@ class Carrier:
 
 
 def _needs_hint(pod: LivePod, node: NodeName) -> bool:
-    """Whether the Pod had to wait, or is hinted to another node by a planner before us."""
-    return pod.has_condition or pod.hint not in (None, node)
+    """Whether the Pod gets no pin, had to wait, or is hinted to another node by a planner before us."""
+    return pod.asked or pod.has_condition or pod.hint not in (None, node)

@@ -1,4 +1,4 @@
-"""What the planner shows over HTTP: alive, ready, metrics, and who holds what."""
+"""What the planner shows over HTTP: alive, ready, metrics, who holds what, and why one Pod is where it is."""
 
 from collections.abc import Callable
 from typing import TypeAlias
@@ -6,6 +6,7 @@ from typing import TypeAlias
 from aiohttp import web
 
 from numaplace.model.cluster import Holder, NodeState
+from numaplace.model.live_pod import LivePod
 from numaplace.model.refusal import Refusal
 from numaplace.model.request import PodRequest
 from numaplace.services.planner.keeper import Keeper
@@ -34,6 +35,7 @@ class Face:
         app.router.add_get("/readyz", self._readyz)
         app.router.add_get("/metrics", self._counted)
         app.router.add_get("/state", self._state)
+        app.router.add_get("/explain", self._explain)
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
         await runner.setup()
         await web.TCPSite(runner, host, port).start()
@@ -59,6 +61,27 @@ class Face:
         waiting: list[Json] = [_waiting_json(one, refusal) for one, refusal in planner.waiting.refusals()]
         return web.json_response({"nodes": {name: node_json(node) for name, node in nodes.items()}, "waiting": waiting})
 
+    async def _explain(self, request: web.Request) -> web.Response:
+        planner, name = self._planner(), request.query.get("pod", "")
+        if planner is None:
+            return web.Response(status=503, text="this planner does not lead\n")
+        pod = next((one for one in self._keeper.pods.values() if one.full_name == name), None)
+        if pod is None:
+            return web.Response(status=404, text=f"?pod={name[:400]}: found no such Pod; expected NAMESPACE/NAME\n")
+        return web.json_response(pod_json(pod, self._keeper.holder(pod.uid), planner.why(pod)))
+
+
+def pod_json(pod: LivePod, holder: Holder | None, refusal: Refusal | None) -> Json:
+    """One Pod: how far it is, what it has or is promised, and why it has nothing."""
+    return {
+        "pod": pod.full_name,
+        "uid": pod.uid,
+        "stage": pod.stage,
+        "node": pod.node or (None if holder is None or holder.allocation is None else holder.allocation.node),
+        "holds": None if holder is None else _holder_json(holder),
+        "refusal": _refusal_json(refusal),
+    }
+
 
 def node_json(node: NodeState) -> Json:
     """One node: how much is known of it, and who holds what there."""
@@ -67,8 +90,11 @@ def node_json(node: NodeState) -> Json:
 
 
 def _waiting_json(request: PodRequest, refusal: Refusal | None) -> Json:
-    said: Json = None if refusal is None else {"code": refusal.code, "sentence": refusal.sentence}
-    return {"pod": request.full_name, "uid": request.uid, "refusal": said}
+    return {"pod": request.full_name, "uid": request.uid, "refusal": _refusal_json(refusal)}
+
+
+def _refusal_json(refusal: Refusal | None) -> Json:
+    return None if refusal is None else {"code": refusal.code, "sentence": refusal.sentence}
 
 
 def _holder_json(holder: Holder) -> Json:

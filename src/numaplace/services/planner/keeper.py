@@ -33,7 +33,7 @@ from numaplace.model.settings import Settings
 from numaplace.services.planner.book import Book
 from numaplace.services.planner.limits import Limits
 from numaplace.services.planner.lookups import Lookups
-from numaplace.services.planner.news import Freed, Joined, News, Stuck
+from numaplace.services.planner.news import Freed, Joined, News, Stuck, Unhinted
 from numaplace.services.planner.reports import Reports
 from numaplace.services.planner.stages import Stages, order_of
 from numaplace.wire.nodes import ReportObject
@@ -181,10 +181,13 @@ class Keeper:
 
     def see_pod(self, pod: LivePod) -> None:
         """A Pod is there, new or changed."""
+        before = self.pods.get(pod.uid)
         pod = self.pods[pod.uid] = self._lookups.read(pod) if self._looks_up else pod
         if self.is_open:
             self._note_stuck(pod)
             self._stages.place(pod)
+            if pod.stage is Stage.OPEN and pod.unschedulable:
+                self._note_failure(pod, before)
 
     def lose_pod(self, uid: PodUid) -> None:
         """A Pod is there no more."""
@@ -222,10 +225,10 @@ class Keeper:
             if name in self._book.nodes and not self._book.nodes[name].stale:
                 self._book.apply(name, NodeSilent(name))
         for uid, since_s in list(self._stuck_since.items()):
-            pod = self.pods.get(uid)
-            if pod is not None and pod.destination is not None and now_s - since_s >= self._limits.stuck_s:
+            pod, node = self.pods.get(uid), self._going_to(uid)
+            if pod is not None and node is not None and now_s - since_s >= self._limits.stuck_s:
                 self._stuck_since[uid] = float("inf")  # told once
-                self._news.append(Stuck(pod, pod.destination))
+                self._news.append(Stuck(pod, node))
 
     # --- what the planner decides
 
@@ -235,6 +238,7 @@ class Keeper:
 
     def hold(self, request: PodRequest, allocation: Allocation) -> Refusal | None:
         """Promise a place to a Pod that is not bound; a Refusal if it is taken."""
+        self._stuck_since.pop(request.uid, None)  # that was said of another plan
         return self._book.take(allocation.node, PodHeld(request, allocation, self._clock()))
 
     def grant(self, request: PodRequest, allocation: Allocation) -> Refusal | None:
@@ -245,11 +249,29 @@ class Keeper:
         """Take back what was promised to a Pod."""
         self._stages.release(uid)
 
+    def _going_to(self, uid: PodUid) -> NodeName | None:
+        """Where a Pod that is past the gate is on its way to: the promise, or what it is kept to."""
+        promised, pod = self.promised(uid), self.pods.get(uid)
+        if promised is not None:
+            return promised.node
+        return pod.destination if pod is not None and pod.stage is Stage.RELEASED else None
+
     def _note_stuck(self, pod: LivePod) -> None:
-        if pod.stage is Stage.RELEASED and pod.unschedulable:
+        if pod.stage in (Stage.RELEASED, Stage.OPEN) and pod.unschedulable:
             self._stuck_since.setdefault(pod.uid, self._clock())
         else:
             self._stuck_since.pop(pod.uid, None)
+
+    def _note_failure(self, pod: LivePod, before: LivePod | None) -> None:
+        """The scheduler found no node for a Pod without a pin: tell whether it has looked at the promised one.
+
+        It takes the hint away when it has; where it never saw the hint, the Pod has to be told again.
+        """
+        promised = self.promised(pod.uid)
+        if promised is None or pod.hint == promised.node:
+            return
+        was_hinted = before is not None and before.hint == promised.node
+        self._news.append(Stuck(pod, promised.node) if was_hinted else Unhinted(pod, promised))
 
     # --- nodes
 

@@ -20,6 +20,12 @@ class Metrics:
         )
         self.failures = Counter("numaplace_failures", "Plans and writes that failed", ["what"], registry=registry)
         self.troubles = Counter("numaplace_watch_troubles", "Watches that broke", ["resource"], registry=registry)
+        self.extender = Histogram(
+            "numaplace_extender_seconds", "Answers to kube-scheduler", ["verb"], registry=registry, buckets=_SECONDS
+        )
+        self.answers = Counter(
+            "numaplace_extender_answers", "Answers to kube-scheduler", ["verb", "answer"], registry=registry
+        )
         self.waiting = Gauge("numaplace_waiting_pods", "Pods without a place", registry=registry)
         self.outstanding = Gauge("numaplace_outstanding_plans", "Plans on their way", registry=registry)
         self.nodes = Gauge("numaplace_nodes", "Nodes known", registry=registry)

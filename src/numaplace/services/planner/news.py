@@ -56,10 +56,18 @@ class Arrived:
 
 @dataclass(frozen=True, slots=True)
 class Stuck:
-    """The scheduler has refused the planned node for too long."""
+    """The scheduler refuses the planned node, at once or for too long."""
 
     pod: LivePod
     node: NodeName
+
+
+@dataclass(frozen=True, slots=True)
+class Unhinted:
+    """The scheduler found no node for a Pod without a pin, and was not told of the planned one."""
+
+    pod: LivePod
+    allocation: Allocation
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,4 +92,4 @@ class Joined:
     requests: tuple[PodRequest, ...]
 
 
-News = Waits | Resumes | Broken | Altered | Strayed | Arrived | Stuck | Left | Freed | Joined
+News = Waits | Resumes | Broken | Altered | Strayed | Arrived | Stuck | Unhinted | Left | Freed | Joined

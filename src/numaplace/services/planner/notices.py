@@ -86,6 +86,9 @@ class Notices:
 
     def placed(self, pod: LivePod) -> None:
         """A Pod that had to wait is bound."""
+        node = pod.node
+        if node is not None and pod.refused_with:
+            self._group.create_task(self._say(lambda: self._writes.placed(pod, node)))
         if pod.has_condition:
             self._event(pod, PLACED, f"placed on node {pod.node}", good=True)
 

@@ -8,9 +8,10 @@ import asyncio
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
-from numaplace.decide.place import HoldBack, NodeIndex, Placement
+from numaplace.decide.place import HoldBack, NodeIndex, Placement, place_on
+from numaplace.model.allocation import Allocation
 from numaplace.model.errors import BrokenPromiseError
-from numaplace.model.ids import NodeName
+from numaplace.model.ids import NodeName, PodUid
 from numaplace.model.live_pod import LivePod, Stage, unpinned
 from numaplace.model.refusal import Code, Refusal
 from numaplace.model.request import PodRequest
@@ -30,9 +31,11 @@ from numaplace.services.planner.news import (
     Resumes,
     Strayed,
     Stuck,
+    Unhinted,
     Waits,
 )
 from numaplace.services.planner.notices import Notices
+from numaplace.services.planner.rests import Rests
 from numaplace.services.planner.waiting import Waiting
 
 
@@ -52,7 +55,7 @@ class Planner:
         self._keeper, self._carrier, self._notices, self._metrics = keeper, carrier, notices, metrics
         self._limits = limits
         self.waiting = Waiting()
-        self._aside = Aside(clock, limits.aside_s)
+        self._aside, self._rests = Aside(clock, limits.aside_s), Rests(clock)
         self._hold_back: HoldBack | None = None
         self._changed = changed
 
@@ -64,6 +67,9 @@ class Planner:
             self._notices.repeat()
             if self._aside.expire():
                 self.waiting.wake()
+            for uid in self._rests.take_rested():
+                if uid in self._keeper.pods and self._keeper.promised(uid) is None:
+                    self._waits(self._keeper.pods[uid])
             self._changed.set()
 
     async def run(self) -> None:
@@ -79,41 +85,110 @@ class Planner:
 
     def _step(self) -> bool:
         """Hear the news, then plan the first who is due; False when there is nothing to do now."""
-        for news in self._keeper.news():
-            self._hear(news)
-        index = self._keeper.refresh()
+        self._hear_all()
+        index = self._ready_index()
         if len(self._carrier.outstanding) >= self._limits.outstanding:
             return False
-        self.waiting.mind_labels(index.company.repels)
         request = self.waiting.next()
         if request is None:
             return False
-        with self._metrics.planning.time():
-            self._plan(index, request)
+        allocation = self._plan(index, request)
+        if allocation is not None:
+            self._carrier.carry(self._keeper.pods[request.uid], request, allocation)
         return True
 
-    def _plan(self, index: NodeIndex, request: PodRequest) -> None:
+    def _plan(self, index: NodeIndex, request: PodRequest) -> Allocation | None:
         """The best node there is, held at once; or the answer for all who ask alike."""
-        closed = self._closed_to(index, request)
-        placement = index.best(request, closed)
-        if placement is not None:
-            self._metrics.plans.labels("placed").inc()
-            self._hold(request, placement)
-            return
+        with self._metrics.planning.time():
+            closed = self._closed_to(index, request)
+            placement = index.best(request, closed)
+            if placement is not None:
+                self._metrics.plans.labels("placed").inc()
+                return self._hold(request, placement)
+            self._refuse(index, request, closed)
+            return None
+
+    def _refuse(self, index: NodeIndex, request: PodRequest, closed: Collection[NodeName]) -> None:
+        """Nobody who asks the same has a place now; they are told."""
         self._metrics.plans.labels("refused").inc()
         self._holding_back(index).refused(request)
         refusal = self._reworded(index.why_not(request, closed), request)
         for one in self.waiting.refused(request, refusal):
             self._notices.refused(self._keeper.pods[one.uid], refusal)
 
-    def _hold(self, request: PodRequest, placement: Placement) -> None:
-        """From here on the place is the Pod's; the carrier makes it so in the cluster."""
+    def _hold(self, request: PodRequest, placement: Placement) -> Allocation:
+        """From here on the place is the Pod's."""
         self._no_longer_waits(request)
         allocation = self._keeper.dated(placement.allocation)
         refusal = self._keeper.hold(request, allocation)
         if refusal is not None:
             raise BrokenPromiseError(f"a place was planned for Pod {request.full_name}, but {refusal.sentence}")
-        self._carrier.carry(self._keeper.pods[request.uid], request, allocation)
+        return allocation
+
+    def why(self, pod: LivePod) -> Refusal | None:
+        """Why a Pod has no place, as of the last look; None if it has one, or is not ours to place."""
+        return pod.asks if isinstance(pod.asks, Refusal) else self.waiting.last(pod.uid)
+
+    # --- what the extender face asks
+
+    def answer(self, pod: LivePod) -> Allocation | Refusal | None:
+        """The place of a Pod whose scheduler asks for it, planned now if it has none; None if busy or at rest."""
+        self._hear_all()
+        promised = self._keeper.promised(pod.uid)
+        if promised is not None:
+            return promised
+        if isinstance(pod.asks, Refusal):
+            self._notices.refused(pod, pod.asks)
+            return pod.asks
+        if pod.uid not in self.waiting:
+            return None
+        refusal = self.waiting.answer(pod.uid)
+        if refusal is not None:
+            return refusal
+        return self._plan(self._ready_index(), pod.asks) or self.waiting.answer(pod.uid)
+
+    def hint(self, pod: LivePod, allocation: Allocation) -> None:
+        """Tell the scheduler of the Pod's place, unless that is being done."""
+        if isinstance(pod.asks, PodRequest) and not self._carrier.is_busy(pod.uid):
+            self._carrier.carry(pod, pod.asks, allocation)
+
+    def failed(self, pod: LivePod, node: NodeName, left: Collection[NodeName]) -> Allocation | None:
+        """The scheduler's own rules refuse the promised node: a place on one that is `left`, or None for now."""
+        self._stuck(pod, node)
+        if not isinstance(pod.asks, PodRequest) or self._carrier.is_busy(pod.uid):
+            return None
+        index = self._ready_index()
+        everybody = index.rows.position.keys()
+        closed = (everybody - set(left)) | (everybody & self._holding_back(index).closed_to(pod.asks))
+        placement = index.best(pod.asks, closed)
+        return None if placement is None else self._hold(pod.asks, placement)
+
+    def move(self, pod: LivePod, node: NodeName) -> Allocation | Refusal:
+        """The scheduler puts the Pod on this node: its place there, promised now if it was promised another or none."""
+        self._hear_all()
+        promised, state = self._keeper.promised(pod.uid), self._keeper.node(node)
+        if promised is not None and promised.node == node:
+            return promised
+        if isinstance(pod.asks, Refusal):
+            return pod.asks
+        if state is None:
+            return Refusal(Code.NODE_RULE, f"node {node} is not known", node)
+        answer = place_on(state, pod.asks, self._keeper.settings)
+        if isinstance(answer, Refusal):
+            return answer
+        self._keeper.release(pod.uid)
+        return self._hold(pod.asks, answer)
+
+    def _hear_all(self) -> None:
+        for news in self._keeper.news():
+            self._hear(news)
+
+    def _ready_index(self) -> NodeIndex:
+        index = self._keeper.refresh()
+        self.waiting.mind_labels(index.company.repels)
+        return index
+
+    # --- what the keeper tells
 
     def _hear(self, news: News) -> None:
         match news:
@@ -133,22 +208,31 @@ class Planner:
                 self._notices.placed(pod)
             case Stuck(pod, node):
                 self._stuck(pod, node)
+            case Unhinted(pod, allocation):
+                self.hint(pod, allocation)
             case Left(uid, stage):
-                self.waiting.remove(uid)
-                self._notices.forget(uid)
-                if stage in (Stage.ENDED, Stage.FOREIGN):
-                    self._carrier.gone(uid)
+                self._left(uid, stage)
             case Freed():
                 self.waiting.wake()
             case Joined(requests):
                 self.waiting.welcome(requests, self._keeper.index.company.namespaces)
 
+    def _left(self, uid: PodUid, stage: Stage) -> None:
+        self.waiting.remove(uid)
+        self._notices.forget(uid)
+        self._rests.forget(uid)
+        if stage in (Stage.ENDED, Stage.FOREIGN):
+            self._carrier.gone(uid)
+
     def _waits(self, pod: LivePod) -> None:
-        if pod.uid in self._carrier.outstanding:
+        if self._carrier.is_at_work(pod):
             return  # its plan is being carried out or given up; the carrier says when it waits again
         if self.waiting.asked_by(pod.uid) == pod.asks:
             return  # it changed in nothing that matters; most often it was we who told it why it waits
+        self._carrier.gone(pod.uid)
         self.waiting.remove(pod.uid)
+        if self._rests.resting(pod.uid):
+            return
         if isinstance(pod.asks, Refusal):
             self._notices.refused(pod, pod.asks)
         elif not pod.asks.is_planned:
@@ -157,10 +241,15 @@ class Planner:
             self._notices.refused(pod, refusal)
 
     def _stuck(self, pod: LivePod, node: NodeName) -> None:
-        """The scheduler says no to the only node the Pod can have: leave that node alone, and the Pod must go."""
+        """The scheduler says no to the node: leave it alone. The Pod is planned again, or must go if it cannot be."""
         self._metrics.failures.labels("stuck").inc()
         if isinstance(pod.asks, PodRequest):
-            self._aside.put(unpinned(pod.asks, node), node)
+            self._aside.put(pod.asks if pod.asked else unpinned(pod.asks, node), node)
+        if pod.asked:
+            self._keeper.release(pod.uid)
+            self._rests.failed(pod.uid)
+            self._waits(pod)
+            return
         why = f"the scheduler does not take node {node}, which was planned and cannot be changed any more"
         self._carrier.give_up(pod, why)
 

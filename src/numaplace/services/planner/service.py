@@ -15,10 +15,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from numaplace.adapters.kube import Access, Key, Kube
+from numaplace.adapters.kube import Access, Key, Kube, Patience
+from numaplace.model.errors import InputError
 from numaplace.model.settings import Settings
 from numaplace.services.planner.carrier import Carrier, Pause
 from numaplace.services.planner.election import Candidate, Election, Times
+from numaplace.services.planner.extender import Extender
+from numaplace.services.planner.extender_door import Door, DoorAddress
 from numaplace.services.planner.face import Face
 from numaplace.services.planner.keeper import Keeper
 from numaplace.services.planner.limits import Limits
@@ -46,7 +49,7 @@ class Address:
     @property
     def known_as(self) -> str:
         """HOST:PORT for others."""
-        return self.advertised or f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        return self.advertised or (f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +61,13 @@ class Seat:
     times: Times = Times()
 
 
-async def serve(access: Access, settings: Settings, limits: Limits, address: Address, seat: Seat) -> None:
+async def serve(
+    access: Access, settings: Settings, limits: Limits, address: Address, seat: Seat, door: DoorAddress | None = None
+) -> None:
     """Plan, or stand by, until SIGTERM or SIGINT."""
     gc.set_threshold(*_RARELY)
     async with Kube(access, connections=limits.outstanding + limits.writes) as kube:
-        running = asyncio.create_task(run(kube, settings, limits, seat, address))
+        running = asyncio.create_task(run(kube, settings, limits, seat, address, door=door))
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, running.cancel)
         try:
@@ -78,9 +83,17 @@ async def run(
     seat: Seat,
     address: Address | None,
     wall: Callable[[], float] = time.time,
+    door: DoorAddress | None = None,
 ) -> None:
-    """Plan, or stand by, until cancelled; without an address nothing is shown. `wall` tells seconds since 1970."""
-    await Process(kube, settings, limits, seat, address, wall).run()
+    """Plan, or stand by, until cancelled; no pages without an address, no answers to schedulers without a door.
+
+    `wall` tells seconds since 1970.
+    """
+    process = Process(kube, settings, limits, seat, address, wall)
+    try:
+        await process.run(door)
+    except* InputError as errors:
+        raise errors.exceptions[0] from None
 
 
 class Process:
@@ -105,13 +118,15 @@ class Process:
         self._watches = Watches(kube, self._keeper, self._metrics, self._changed)
         self._planner: Planner | None = None  # of the present term
 
-    async def run(self) -> None:
-        """Follow, show and take part in the election, for ever."""
+    async def run(self, door: DoorAddress | None) -> None:
+        """Follow, show, answer the scheduler and take part in the election, for ever."""
         face = Face(self._keeper, lambda: self._planner, self._metrics, lambda: self._watches.missing)
         try:
             async with asyncio.TaskGroup() as group:
                 for forever in (*self._watches.all(), self._lead()):
                     group.create_task(forever)
+                if door is not None:
+                    group.create_task(self._answer(door))
                 runner = None if self._address is None else await face.serve(self._address.host, self._address.port)
                 try:
                     await self._election.run()
@@ -120,6 +135,20 @@ class Process:
                         await runner.cleanup()
         finally:
             await self._election.resign()
+
+    async def _answer(self, address: DoorAddress) -> None:
+        """Answer kube-scheduler, with connections of its own: a Binding waits for no hint."""
+        patience = Patience(self._limits.extender_deadline_s, self._limits.extender_deadline_s / 2)
+        async with Kube(self._kube.access, patience=patience, sleep=self._kube.sleep, draw=self._kube.draw) as kube:
+            extender = Extender(self._keeper, lambda: self._planner if self._election.leads else None, kube)
+            await Door(extender, address, self._limits, self._metrics, self._leader_host).run()
+
+    def _leader_host(self) -> str | None:
+        """Where another planner that leads can be reached."""
+        leader = self._election.leader
+        if leader is None or self._election.leads or not leader.address:
+            return None
+        return leader.address.rpartition(":")[0].strip("[]")
 
     async def _lead(self) -> None:
         """One term after the other, each from the Lease won to the Lease lost."""

@@ -19,7 +19,7 @@ from numaplace.model.settings import Settings
 from numaplace.services.planner.book import Book
 from numaplace.services.planner.news import Altered, Arrived, Broken, Left, News, Resumes, Strayed, Waits
 
-_ORDER = {Stage.BOUND: 0, Stage.ENDED: 1, Stage.RELEASED: 2, Stage.WAITS: 3, Stage.FOREIGN: 4}
+_ORDER = {Stage.BOUND: 0, Stage.ENDED: 1, Stage.RELEASED: 2, Stage.OPEN: 3, Stage.WAITS: 4, Stage.FOREIGN: 5}
 
 
 class Stages:
@@ -40,7 +40,7 @@ class Stages:
         """Book a Pod as its object is now."""
         self._book.relabel(pod)
         match pod.stage:
-            case Stage.WAITS:
+            case Stage.WAITS | Stage.OPEN:
                 self._wait(pod)
                 return
             case Stage.RELEASED:
@@ -72,7 +72,7 @@ class Stages:
     # --- stage by stage
 
     def _wait(self, pod: LivePod) -> None:
-        """Gated: what we have promised counts, not what the object says, which may be older."""
+        """Its plan is ours to make: what we have promised counts, not what the object says, which may be older."""
         holder = self._book.holder(pod.uid)
         if holder is not None and holder.request == pod.asks:
             return
@@ -196,10 +196,10 @@ class Stages:
         return rival is not None and order_of(pod) < order_of(rival)
 
     def _displaced(self, uid: PodUid, why: Refusal) -> None:
-        """Its place is another's: gated it is planned again, past its gate it gets something else on its node."""
+        """Its place is another's: it is planned again, or gets something else on the node that it cannot leave."""
         pod = self._pods[uid]
         match pod.stage:
-            case Stage.WAITS:
+            case Stage.WAITS | Stage.OPEN:
                 self._news.append(Waits(pod))
             case Stage.BOUND if pod.node is not None:
                 self._float(pod.node, pod)

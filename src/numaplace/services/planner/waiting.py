@@ -59,6 +59,15 @@ class Waiting:
         """Everyone who waits, with the last answer."""
         return ((one, self._shapes[self._shape_of[uid]].refusal) for uid, one in self._requests.items())
 
+    def last(self, uid: PodUid) -> Refusal | None:
+        """The last refusal of a Pod that waits, even if it is to be tried again."""
+        return self._shapes[self._shape_of[uid]].refusal if uid in self._requests else None
+
+    def answer(self, uid: PodUid) -> Refusal | None:
+        """The refusal that holds for a Pod now; None if it is to be tried."""
+        shape = self._shapes[self._shape_of[uid]]
+        return None if shape.due else shape.refusal
+
     def add(self, request: PodRequest) -> Refusal | None:
         """A Pod waits now; the Refusal of those like it, if it is behind one of them that has been refused."""
         self.remove(request.uid)

@@ -25,6 +25,7 @@ from numaplace.adapters.kube import (
 )
 from numaplace.adapters.kube.resources import PODS
 from numaplace.model.allocation import Allocation
+from numaplace.model.ids import NodeName
 from numaplace.model.live_pod import LivePod
 from numaplace.model.refusal import Refusal
 from numaplace.model.request import PodRequest
@@ -71,6 +72,10 @@ class Writes:
     async def refuse(self, pod: LivePod, refusal: Refusal) -> None:
         """Say in the Pod's condition why it has no place."""
         await self._patch("refuse", pod, wire.refused(pod, refusal, self._now()), "status")
+
+    async def placed(self, pod: LivePod, node: NodeName) -> None:
+        """Say in the condition of a Pod that is bound that it waits no more."""
+        await self._patch("placed", pod, wire.placed(pod, node, self._now()), "status")
 
     async def evict(self, pod: LivePod) -> bool:
         """Ask the Pod to go, so that its owner makes another; False while a disruption budget forbids it."""

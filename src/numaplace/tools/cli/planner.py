@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import click
 
@@ -12,7 +13,7 @@ from numaplace.tools.cli.settings import settings_options
 
 try:
     from numaplace.adapters.kube import Access, Key
-    from numaplace.services.planner import LEASE, Address, Limits, Seat, Times, serve
+    from numaplace.services.planner import LEASE, Address, DoorAddress, Limits, Seat, Times, TlsFiles, serve
     from numaplace.services.planner.logs import log_to_stderr
     from numaplace.tools.cli.access import access_options
 except ModuleNotFoundError as error:
@@ -21,6 +22,7 @@ except ModuleNotFoundError as error:
     ) from None
 
 _DEFAULTS, _TIMES = Limits(), Times()
+_PATH = click.Path(path_type=Path)
 
 
 def _seconds(name: str, default_s: float, text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -67,6 +69,31 @@ def _seconds(name: str, default_s: float, text: str) -> Callable[[Callable[..., 
     metavar="SECONDS",
     help="How long an ended Pod's devices stay taken without word from the agent.",
 )
+@click.option(
+    "--extender",
+    default="",
+    metavar="HOST:PORT",
+    help="Where kube-scheduler may ask about Pods with cards; without it those get a pin, like all others.",
+)
+@click.option(
+    "--extender-for",
+    multiple=True,
+    default=["default-scheduler"],
+    show_default=True,
+    metavar="NAME",
+    help="Scheduler (spec.schedulerName) whose configuration names the extender; may be given again.",
+)
+@click.option(
+    "--extender-tls",
+    type=(_PATH, _PATH),
+    default=None,
+    metavar="CERTIFICATE KEY",
+    help="PEM files; read again when they are replaced.",
+)
+@click.option(
+    "--extender-clients", type=_PATH, metavar="FILE", help="PEM authorities of those who may ask; needs --extender-tls."
+)
+@_seconds("--extender-deadline", _DEFAULTS.extender_deadline_s, "Longest answer; below the scheduler's httpTimeout.")
 @click.option("--verbose", is_flag=True, help="Log more.")
 @settings_options
 def planner(
@@ -81,6 +108,11 @@ def planner(
     stuck: float,
     aside: float,
     release_grace: float,
+    extender: str,
+    extender_for: tuple[str, ...],
+    extender_tls: tuple[Path, Path] | None,
+    extender_clients: Path | None,
+    extender_deadline: float,
     verbose: bool,
     settings: Settings,
 ) -> None:
@@ -88,14 +120,33 @@ def planner(
 
     Inside a cluster the service account of the Pod is used, elsewhere a kubeconfig.
     """
-    settings = replace(settings, release_grace_s=release_grace)
-    limits = replace(_DEFAULTS, outstanding=outstanding, silent_s=silent, stuck_s=stuck, aside_s=aside)
+    door = _door(extender, extender_tls, extender_clients)
+    settings = replace(settings, release_grace_s=release_grace, extender_for=() if door is None else extender_for)
+    limits = replace(
+        _DEFAULTS,
+        outstanding=outstanding,
+        silent_s=silent,
+        stuck_s=stuck,
+        aside_s=aside,
+        extender_deadline_s=extender_deadline,
+    )
     address = replace(_address("--listen", listen), advertised=advertise)
     if advertise:
         _address("--advertise", advertise)
     seat = Seat(_lease(lease, access.namespace), name, Times.of(lease_duration))
     log_to_stderr(verbose=verbose)
-    asyncio.run(serve(access, settings, limits, address, seat))
+    asyncio.run(serve(access, settings, limits, address, seat, door))
+
+
+def _door(text: str, tls: tuple[Path, Path] | None, clients: Path | None) -> DoorAddress | None:
+    if clients is not None and tls is None:
+        raise InputError(
+            "--extender-clients", found="no --extender-tls", wanted="both, since it is TLS that tells who asks"
+        )
+    if not text:
+        return None
+    address = _address("--extender", text)
+    return DoorAddress(address.host, address.port, None if tls is None else TlsFiles(*tls, clients))
 
 
 def _lease(text: str, namespace: str) -> Key:
