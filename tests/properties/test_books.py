@@ -122,7 +122,8 @@ class Book(RuleBasedStateMachine):
     def time_passes(self, seconds: float) -> None:
         self.clock_s += seconds
         self.apply(TimePassed(self.clock_s, GRACE_S))
-        self.forget(uid for uid in self.ended() if self.clock_s - self.ended_s[uid] >= GRACE_S)
+        listed = self.in_use or frozenset()
+        self.forget(uid for uid in self.ended() if self.clock_s - self.ended_s[uid] >= GRACE_S and uid not in listed)
 
     @rule()
     def a_place_that_is_taken_is_refused(self) -> None:

@@ -64,3 +64,20 @@ def test_the_time_of_an_agent_is_read() -> None:
 def test_reports_that_differ_in_nothing_that_is_read_are_equal() -> None:
     assert texts_of(report(renewed="1970-01-01T00:01:00Z", topology="t")) == texts_of(report(topology="t", other="x"))
     assert texts_of(report(topology="t")) != texts_of(report(topology="t", in_use="{}"))
+
+
+def test_what_a_pod_in_use_owns_is_read_and_other_fields_are_the_agents_matter() -> None:
+    text = '{"a": {"cpus": "2-3", "gpus": ["0000:3B:00.0"], "hcas": ["mlx5_1"], "since": 5}, "b": {}}'
+    found = report_of(report(topology=TOPOLOGY, in_use=text))
+    assert found is not None
+    (allocation,) = found.found.values()
+    assert [*found.found] == ["a"]
+    assert (allocation.node, str(allocation.cpus)) == ("n1", "2-3")
+    assert [gpu.pci for gpu in allocation.gpus] == ["0000:3b:00.0"]
+    assert [hca.name for hca in allocation.hcas] == ["mlx5_1"]
+
+
+@pytest.mark.parametrize("uses", ['{"cpus": "3-2"}', '{"gpus": ["3b"]}', '{"gpus": "0000:3b:00.0"}'])
+def test_a_use_that_cannot_be_read_is_named(uses: str) -> None:
+    with pytest.raises(InputError, match=r"report n1: numaplace\.dev/in-use"):
+        report_of(report(topology=TOPOLOGY, in_use=f'{{"uid-1": {uses}}}'))

@@ -22,6 +22,7 @@ from numaplace.model.topology import Topology
 class Phase(StrEnum):
     """How far a Pod is on its node, in the order of its life."""
 
+    FOUND = "found"  # its node's agent reports that it runs, and the API server has not told of it
     HELD = "held"  # promised to an unbound Pod
     GRANTED = "granted"  # bound
     RELEASING = "releasing"  # ended, but the node has not yet said that its devices are free

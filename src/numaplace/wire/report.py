@@ -4,13 +4,19 @@ Its agent writes it; other programs may own an object of that name, which then t
 nothing of ours.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
+
+import msgspec
 
 from numaplace.model import keys
+from numaplace.model.allocation import Allocation, ContainerShare, GpuRef, HcaRef
 from numaplace.model.cpuset import CpuSet
 from numaplace.model.errors import InputError
-from numaplace.model.ids import NodeName, PodUid
+from numaplace.model.ids import ContainerName, HcaName, NodeName, PodUid, parse_pci_address
+from numaplace.model.request import Policy
 from numaplace.model.topology import Topology
 from numaplace.wire import topology as topology_wire
 from numaplace.wire.nodes import ReportObject
@@ -25,6 +31,15 @@ class Report:
     topology: Topology
     reserved: CpuSet = CpuSet()
     in_use: frozenset[PodUid] | None = None  # None: it does not say
+    found: Mapping[PodUid, Allocation] = field(default_factory=lambda: MappingProxyType({}))  # what those in use own
+
+
+class _Uses(msgspec.Struct):
+    """What one Pod owns alone; other fields are the agent's own matter."""
+
+    cpus: str = ""
+    gpus: list[str] = []
+    hcas: list[HcaName] = []
 
 
 def texts_of(report: ReportObject) -> tuple[str | None, ...]:
@@ -53,13 +68,28 @@ def report_of(report: ReportObject) -> Report | None:
     topology, reserved, in_use = texts_of(report)
     if topology is None:
         return None
-    where = f"report {report.metadata.name}"
+    node, where = NodeName(report.metadata.name or ""), f"report {report.metadata.name}"
+    uses = None if in_use is None else decode_json(in_use, dict[PodUid, _Uses], f"{where}: {keys.IN_USE}")
     return Report(
-        node=NodeName(report.metadata.name or ""),
+        node=node,
         topology=topology_wire.decode(topology, f"{where}: {keys.TOPOLOGY}").topology,
         reserved=CpuSet() if reserved is None else _reserved(reserved, where),
-        in_use=None if in_use is None else _in_use(in_use, where),
+        in_use=None if uses is None else frozenset(uses),
+        found={
+            uid: _owned(node, one, f"{where}: {keys.IN_USE}: {uid}")
+            for uid, one in (uses or {}).items()
+            if one.cpus or one.gpus or one.hcas
+        },
     )
+
+
+def _owned(node: NodeName, uses: _Uses, where: str) -> Allocation:
+    try:
+        cpus, gpus = CpuSet.parse(uses.cpus), sorted(map(parse_pci_address, uses.gpus))
+    except InputError as error:
+        raise error.inside(where) from error
+    share = ContainerShare(cpus, tuple(map(GpuRef, gpus)), tuple(map(HcaRef, sorted(uses.hcas))))
+    return Allocation(node, numas=(), policy=Policy.NONE, width=0, containers={ContainerName(""): share})
 
 
 def _reserved(text: str, where: str) -> CpuSet:
@@ -67,8 +97,3 @@ def _reserved(text: str, where: str) -> CpuSet:
         return CpuSet.parse(text)
     except InputError as error:
         raise error.inside(f"{where}: {keys.RESERVED}") from error
-
-
-def _in_use(text: str, where: str) -> frozenset[PodUid]:
-    """The UIDs; what each Pod uses is the agent's own matter."""
-    return frozenset(map(PodUid, decode_json(text, dict[str, object], f"{where}: {keys.IN_USE}")))

@@ -69,6 +69,36 @@ def test_a_pod_that_was_in_use_before_it_was_known_counts_as_named(node: NodeSta
     assert after(node, lists(node, UID), granted()).holders[UID].named
 
 
+def test_a_pod_that_ended_and_is_still_listed_keeps_its_devices_beyond_the_grace(node: NodeState) -> None:
+    ended = after(node, granted(), lists(node, UID), PodEnded(UID, NODE, 5.0), TimePassed(1000.0, 60.0))
+    assert ended.holders[UID].phase is Phase.RELEASING
+    assert after(ended, lists(node)).holders == {}
+
+
+def runs(node: NodeState, uid: PodUid, cpus: str) -> Event:
+    """The agent reports a Pod that runs, and what it owns."""
+    held = holder(uid, [0], cpus=cpus).allocation
+    assert node.topology is not None
+    assert held is not None
+    return ReportArrived(NODE, node.topology, in_use=frozenset({uid}), found={uid: held})
+
+
+def test_what_a_pod_uses_that_only_its_node_knows_is_nobody_elses(node: NodeState) -> None:
+    found = after(node, runs(node, PodUid("ghost"), "0-1"))
+    assert found.holders[PodUid("ghost")].phase is Phase.FOUND
+    refused = reduce(ClusterState({NODE: found}), granted())
+    assert isinstance(refused, Refusal)
+    assert "CPUs 0, 1" in refused.sentence
+    assert after(found, lists(node), granted()).holders.keys() == {UID}
+
+
+def test_a_pod_that_was_found_is_booked_as_itself_when_it_is_told_of(node: NodeState) -> None:
+    found = after(node, runs(node, UID, "0-1"))
+    known = after(found, granted())
+    assert known.holders[UID].phase is Phase.GRANTED
+    assert after(known, runs(node, UID, "0-1")).holders == known.holders
+
+
 def test_what_a_report_said_outlives_a_change_of_the_nodes_labels(node: NodeState) -> None:
     seen = after(node, lists(node, UID), NodeSilent(NODE), NodeSeen(NODE, replace(node.rules, labels={"a": "b"})))
     assert (seen.in_use, seen.stale) == (frozenset({UID}), True)

@@ -135,6 +135,24 @@ async def test_a_pod_kept_to_another_node_than_its_allocation_is_of_gets_one_of_
         await world.until(lambda: allocation_of(world.pod("p"))["node"] == "n2")
 
 
+async def test_a_pod_that_only_its_node_still_knows_keeps_what_it_uses(gpus: list[str]) -> None:
+    """It was forced out of the API server while no planner ran."""
+    async with world_of(nodes_of()) as world:
+        uses = {"ghost": {"cpus": "0-3,8-11", "gpus": gpus[:2]}}
+
+        def write(report: dict[str, Any]) -> None:
+            report["attributes"].append({"name": keys.IN_USE, "value": json.dumps(uses)})
+
+        world.change_report("n1", write)
+        world.start()
+        world.add(gated("p", gpus=2, cpus=4), gated("q", gpus=2, cpus=4))
+        await world.until_bound("p")
+        await world.until_refused("q", code="GPUS_SHORT")
+        assert {gpu["pci"] for gpu in allocation_of(world.pod("p"))["containers"]["main"]["gpus"]} == {*gpus[2:]}
+        world.uses("n1", "p")
+        await world.until_bound("q")
+
+
 # --- lost ways
 
 

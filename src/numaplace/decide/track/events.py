@@ -4,7 +4,8 @@ Each event is a fact that already holds; times are seconds on the caller's clock
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from numaplace.model.allocation import Allocation
 from numaplace.model.cpuset import CpuSet
@@ -37,6 +38,7 @@ class ReportArrived:
     topology: Topology
     reserved: CpuSet = CpuSet()
     in_use: frozenset[PodUid] | None = None  # None: the agent does not say
+    found: Mapping[PodUid, Allocation] = field(default_factory=lambda: MappingProxyType({}))  # what some of them use
 
 
 @dataclass(frozen=True, slots=True)

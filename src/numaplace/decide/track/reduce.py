@@ -22,9 +22,11 @@ from numaplace.decide.track.events import (
     ReportArrived,
     TimePassed,
 )
+from numaplace.model.allocation import Allocation
 from numaplace.model.cluster import ClusterState, Holder, NodeState, Phase, node_state
 from numaplace.model.ids import NodeName, PodUid
 from numaplace.model.refusal import Refusal
+from numaplace.model.request import PodRequest
 
 
 def reduce(state: ClusterState, event: Event) -> ClusterState | Refusal:
@@ -76,12 +78,19 @@ def _is_past(known: Holder | None, told: Holder) -> bool:
 
 def _reported(node: NodeState, report: ReportArrived) -> NodeState:
     fresh = node_state(node.name, node.rules, report.topology, report.reserved)
-    kept = replace(fresh, in_use=report.in_use, holders=node.holders)
+    before = {uid: holder for uid, holder in node.holders.items() if holder.phase is not Phase.FOUND}
+    found = {uid: _found(uid, uses) for uid, uses in report.found.items() if uid not in before}
+    kept = replace(fresh, in_use=report.in_use, holders=MappingProxyType({**before, **found}))
     if report.in_use is None:
         return kept
     named = {uid: replace(kept.holders[uid], named=True) for uid in report.in_use & kept.holders.keys()}
     kept = replace(kept, holders=MappingProxyType({**kept.holders, **named}))
     return kept.without(*(uid for uid in _releasing(node) if uid not in report.in_use))
+
+
+def _found(uid: PodUid, uses: Allocation) -> Holder:
+    """A Pod that nobody knows but its node: what it uses is not free, whatever else it may ask."""
+    return Holder(PodRequest(uid, "unknown", uid, (), hcas_exclusive=True), uses, Phase.FOUND)
 
 
 def _ended(state: ClusterState, uid: PodUid, name: NodeName, at_s: float) -> ClusterState:
@@ -105,7 +114,8 @@ def _relabelled(state: ClusterState, event: PodRelabelled) -> ClusterState:
 
 def _after_grace(state: ClusterState, latest_s: float) -> ClusterState:
     for node in state.nodes.values():
-        over = [uid for uid, since_s in _releasing(node).items() if since_s <= latest_s]
+        listed = node.in_use or frozenset()
+        over = [uid for uid, since_s in _releasing(node).items() if since_s <= latest_s and uid not in listed]
         if over:
             state = state.with_node(node.without(*over))
     return state
