@@ -96,6 +96,29 @@ async def test_many_pods_share_nodes_and_nothing_is_given_twice() -> None:
         all_is_well(world)
 
 
+# --- where an autoscaler looks on
+
+
+async def test_a_pod_that_waits_too_long_leaves_the_gate_and_is_still_placed_by_us() -> None:
+    async with world_of(nodes_of()) as world:
+        at = door()
+        world.start(replace(QUICK, ungate_after_s=0.1), ASKED, door=at)
+        await answers(world, at)
+        async with asking(world, at) as scheduler:
+            world.add(*(gated(f"old{i}") for i in range(4)))
+            await world.until_bound(*(f"old{i}" for i in range(4)))
+            world.uses("n1", *(f"old{i}" for i in range(4)))
+            world.add(gated("p"), gated("cpus", gpus=0, cpus=16))
+            await world.until(lambda: not world.pod("p")["spec"].get("schedulingGates"))
+            await world.until(lambda: scheduler.said.get("p") == f"1 {refused_text(Code.GPUS_SHORT)}")
+            await world.quiet()
+            assert world.pod("cpus")["spec"]["schedulingGates"]  # nobody would ask us about it
+            world.remove("old0")
+            world.uses("n1", "old1", "old2", "old3")
+            await world.until_bound("p")
+            all_is_well(world)
+
+
 # --- without a plan
 
 

@@ -51,3 +51,17 @@ def test_a_log_line_is_one_json_object() -> None:
     assert "\n" not in line
     said = json.loads(line)
     assert (said["message"], said["level"], said["pod"]) == ("two\nlines", "info", "ns/p")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--lease", "no-namespace"), "--lease: found 'no-namespace'; expected NAMESPACE/NAME"),
+        (("--advertise", "10.0.0.1"), "--advertise: found '10.0.0.1'; expected HOST:PORT"),
+        (("--ungate-after", "60"), "--ungate-after: found 60; expected --extender beside it"),
+    ],
+)
+def test_options_that_cannot_be_are_refused_in_a_sentence(tmp_path: Path, options: tuple[str, str], said: str) -> None:
+    config = tmp_path / "config"
+    config.write_text(json.dumps(KUBECONFIG))
+    assert complaint("--kubeconfig", str(config), *options).startswith(said)

@@ -35,6 +35,7 @@ from numaplace.services.planner.news import (
     Waits,
 )
 from numaplace.services.planner.notices import Notices
+from numaplace.services.planner.overdue import Overdue
 from numaplace.services.planner.rests import Rests
 from numaplace.services.planner.waiting import Waiting
 
@@ -56,6 +57,7 @@ class Planner:
         self._limits = limits
         self.waiting = Waiting()
         self._aside, self._rests = Aside(clock, limits.aside_s), Rests(clock)
+        self._overdue = Overdue(clock, limits.ungate_after_s)
         self._hold_back: HoldBack | None = None
         self._changed = changed
 
@@ -70,6 +72,9 @@ class Planner:
             for uid in self._rests.take_rested():
                 if uid in self._keeper.pods and self._keeper.promised(uid) is None:
                     self._waits(self._keeper.pods[uid])
+            for uid in self._overdue.take():
+                if uid in self.waiting:
+                    self._carrier.lift(self._keeper.pods[uid])
             self._changed.set()
 
     async def run(self) -> None:
@@ -114,7 +119,12 @@ class Planner:
         self._holding_back(index).refused(request)
         refusal = self._reworded(index.why_not(request, closed), request)
         for one in self.waiting.refused(request, refusal):
-            self._notices.refused(self._keeper.pods[one.uid], refusal)
+            self._tell(self._keeper.pods[one.uid], refusal)
+
+    def _tell(self, pod: LivePod, refusal: Refusal) -> None:
+        """The Pod waits, and its people know why."""
+        self._notices.refused(pod, refusal)
+        self._overdue.refused(pod)
 
     def _hold(self, request: PodRequest, placement: Placement) -> Allocation:
         """From here on the place is the Pod's."""
@@ -221,6 +231,7 @@ class Planner:
         self.waiting.remove(uid)
         self._notices.forget(uid)
         self._rests.forget(uid)
+        self._overdue.forget(uid)
         if stage in (Stage.ENDED, Stage.FOREIGN):
             self._carrier.gone(uid)
 
@@ -238,7 +249,7 @@ class Planner:
         elif not pod.asks.is_planned:
             self._carrier.lift(pod)
         elif (refusal := self.waiting.add(pod.asks)) is not None:
-            self._notices.refused(pod, refusal)
+            self._tell(pod, refusal)
 
     def _stuck(self, pod: LivePod, node: NodeName) -> None:
         """The scheduler says no to the node: leave it alone. The Pod is planned again, or must go if it cannot be."""
@@ -260,6 +271,7 @@ class Planner:
 
     def _no_longer_waits(self, request: PodRequest) -> None:
         self.waiting.remove(request.uid)
+        self._overdue.forget(request.uid)
         if self._hold_back is not None:
             self._hold_back.waits_no_more(request.uid)
 

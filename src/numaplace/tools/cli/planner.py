@@ -94,6 +94,12 @@ def _seconds(name: str, default_s: float, text: str) -> Callable[[Callable[..., 
     "--extender-clients", type=_PATH, metavar="FILE", help="PEM authorities of those who may ask; needs --extender-tls."
 )
 @_seconds("--extender-deadline", _DEFAULTS.extender_deadline_s, "Longest answer; below the scheduler's httpTimeout.")
+@click.option(
+    "--ungate-after",
+    type=click.FloatRange(1.0, 1e6),
+    metavar="SECONDS",
+    help="Let Pods with cards that wait longer leave the gate, so that autoscalers see them; needs --extender.",
+)
 @click.option("--verbose", is_flag=True, help="Log more.")
 @settings_options
 def planner(
@@ -113,6 +119,7 @@ def planner(
     extender_tls: tuple[Path, Path] | None,
     extender_clients: Path | None,
     extender_deadline: float,
+    ungate_after: float | None,
     verbose: bool,
     settings: Settings,
 ) -> None:
@@ -129,7 +136,11 @@ def planner(
         stuck_s=stuck,
         aside_s=aside,
         extender_deadline_s=extender_deadline,
+        ungate_after_s=ungate_after,
     )
+    if door is None and ungate_after is not None:
+        wanted = "--extender beside it: without it a Pod that left the gate would go anywhere"
+        raise InputError("--ungate-after", found=f"{ungate_after:g}", wanted=wanted)
     address = replace(_address("--listen", listen), advertised=advertise)
     if advertise:
         _address("--advertise", advertise)
