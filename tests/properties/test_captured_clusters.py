@@ -15,6 +15,7 @@ from numaplace.tools.report.outcome import Outcome
 from numaplace.tools.sim.arrivals import intake_of
 from numaplace.tools.sim.contenders import contender
 from numaplace.tools.sim.play import play
+from numaplace.wire.catalog import ClaimObject, NamespaceObject, StorageClassObject, VolumeObject
 from numaplace.wire.cluster import ClusterObjects, decode_cluster, write_cluster
 from numaplace.wire.cluster_names import anonymised
 from numaplace.wire.nodes import NodeObject, ReportObject
@@ -24,6 +25,9 @@ from tests.cluster.nodes import described, node_object, report_object
 from tests.cluster.random_pods import CLASSES, NODES, random_pods
 
 T = TypeVar("T")
+CLAIM = {"volumeName": "pv-7", "storageClassName": "fast", "accessModes": ["ReadWriteOncePod"]}
+_HERE = {"key": "kubernetes.io/hostname", "operator": "In", "values": ["cut-1"]}
+ON_CUT_1 = {"required": {"nodeSelectorTerms": [{"matchExpressions": [_HERE]}]}}
 AT_S = 1_772_445_600.0
 SEEDS = range(6)
 
@@ -43,6 +47,12 @@ def cluster(seed: int, count: int = 30) -> ClusterObjects:
         tuple(typed(report_object(node, "some"), ReportObject) for node in nodes),
         tuple(typed(pod, PodObject) for pod in pods),
         AT_S,
+        (
+            typed({"metadata": {"name": "team-a", "labels": {"tier": "gold"}}}, NamespaceObject),
+            typed({"metadata": {"name": "scratch", "namespace": "team-a"}, "spec": CLAIM}, ClaimObject),
+            typed({"metadata": {"name": "pv-7"}, "spec": {"nodeAffinity": ON_CUT_1}}, VolumeObject),
+            typed({"metadata": {"name": "fast"}, "volumeBindingMode": "Immediate"}, StorageClassObject),
+        ),
     )
 
 
@@ -80,6 +90,7 @@ def test_what_was_written_is_read_again_and_written_alike(seed: int) -> None:
     text = text_of(cluster(seed))
     read = decode_cluster(text, "capture")
     assert read.at_s == AT_S
+    assert len(read.catalog or ()) == 4
     assert text_of(read) == text
 
 
@@ -95,7 +106,22 @@ def test_names_decide_nothing_but_between_equals(seed: int, tmp_path: Path) -> N
 def test_nothing_that_somebody_named_is_left(seed: int) -> None:
     objects = cluster(seed)
     text = text_of(anonymised(objects, Settings()))
-    named = {"team-a", "blue", '"team"', "cut-1", "paged-2", "kubectl", "proxy", "fetch", '"kind":"cut"'}
+    named = {
+        "team-a",
+        "blue",
+        '"team"',
+        "cut-1",
+        "paged-2",
+        "kubectl",
+        "proxy",
+        "fetch",
+        "scratch",
+        "pv-7",
+        "fast",
+        "gold",
+        "tier",
+        '"kind":"cut"',
+    }
     named |= {f'"{pod.metadata.name}"' for pod in objects.pods}
     assert [name for name in sorted(named) if name in text] == []
     assert anonymised(anonymised(objects, Settings()), Settings()) == anonymised(objects, Settings())

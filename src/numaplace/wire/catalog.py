@@ -5,7 +5,7 @@ Only what the node rules look up is read.
 
 import msgspec
 
-from numaplace.model.catalog import ZONE_LABELS, Claim, Namespace, StorageClass, Volume
+from numaplace.model.catalog import ZONE_LABELS, Claim, Entry, Namespace, StorageClass, Volume
 from numaplace.model.rules import NodeTerm
 from numaplace.wire.pod_object import Metadata, NodeSelector, Part
 from numaplace.wire.pod_rules import read_node_terms
@@ -14,6 +14,7 @@ _BOUND = "pv.kubernetes.io/bind-completed"
 _CHOSEN_NODE = "volume.kubernetes.io/selected-node"
 _OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
 _BETWEEN_ZONES = "__"  # how a volume's label names several
+READ_ANNOTATIONS = (_BOUND, _CHOSEN_NODE, _OLD_CLASS)
 
 
 class NamespaceObject(Part):
@@ -60,6 +61,22 @@ class StorageClassObject(Part):
 
     metadata: Metadata
     volume_binding_mode: str | None = None
+
+
+CatalogObject = NamespaceObject | ClaimObject | VolumeObject | StorageClassObject
+
+
+def entry_of(thing: CatalogObject) -> Entry:
+    """Any of them, read."""
+    match thing:
+        case NamespaceObject():
+            return namespace_of(thing)
+        case ClaimObject():
+            return claim_of(thing)
+        case VolumeObject():
+            return volume_of(thing)
+        case StorageClassObject():
+            return storage_class_of(thing)
 
 
 def namespace_of(thing: NamespaceObject) -> Namespace:

@@ -1,4 +1,4 @@
-"""A whole cluster as one JSON List: Nodes, their reports and the Pods, with the fields that numaplace reads.
+"""A whole cluster as one JSON List: Nodes, reports, Pods and what rules look up, with the fields that are read.
 
 `numaplace capture cluster` writes it, `status`, `explain` and `simulate` read it; what
 `kubectl get nodes,noderesourcetopologies,pods -A -o json` prints is read as well.
@@ -12,7 +12,16 @@ from typing import Any
 import msgspec
 
 from numaplace.model import keys
+from numaplace.model.catalog import ZONE_LABELS
 from numaplace.model.errors import InputError
+from numaplace.wire.catalog import (
+    READ_ANNOTATIONS,
+    CatalogObject,
+    ClaimObject,
+    NamespaceObject,
+    StorageClassObject,
+    VolumeObject,
+)
 from numaplace.wire.nodes import NodeObject, ReportObject
 from numaplace.wire.pod_object import Metadata, Part, PodObject, PodSpec
 from numaplace.wire.report import renewed_s
@@ -33,6 +42,7 @@ class ClusterObjects:
     reports: tuple[ReportObject, ...]
     pods: tuple[PodObject, ...]
     at_s: float  # seconds since 1970
+    catalog: tuple[CatalogObject, ...] | None = None  # namespaces, claims, volumes, classes; None: not told
     problems: tuple[str, ...] = ()  # objects that could not be read, in sentences
 
 
@@ -43,7 +53,7 @@ class _Head(Part):
 
 
 def write_cluster(objects: ClusterObjects) -> Iterator[str]:
-    """The text in pieces, an object a line: nodes, reports, then Pods from the oldest to the youngest."""
+    """The text in pieces, an object a line: nodes, reports, the catalog, then Pods from the oldest to the youngest."""
     at = datetime.fromtimestamp(objects.at_s, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     said = msgspec.json.encode({"annotations": {CAPTURED: at}}).decode()
     yield f'{{"apiVersion":"v1","kind":"List","metadata":{said},"items":['
@@ -57,6 +67,7 @@ def write_cluster(objects: ClusterObjects) -> Iterator[str]:
 def _items(objects: ClusterObjects) -> Iterator[dict[str, Any]]:
     yield from map(node_item, objects.nodes)
     yield from map(report_item, objects.reports)
+    yield from map(catalog_item, objects.catalog or ())
     yield from map(pod_item, sorted(objects.pods, key=creation_order))
 
 
@@ -78,6 +89,19 @@ def report_item(report: ReportObject) -> dict[str, Any]:
     ours = [one for one in report.attributes or () if one.name in _REPORT_ATTRIBUTES]
     slim = msgspec.structs.replace(report, metadata=meta, attributes=ours)
     return _item("NodeResourceTopology", "topology.node.k8s.io/v1alpha2", slim)
+
+
+def catalog_item(thing: CatalogObject) -> dict[str, Any]:
+    """A namespace with its labels; a claim, volume or class with what says on which nodes it can be had."""
+    kind = next(kind for kind, one in _CATALOG.items() if isinstance(thing, one))
+    notes, labels = thing.metadata.annotations or {}, thing.metadata.labels or {}
+    kept = labels if kind == "Namespace" else {key: labels[key] for key in ZONE_LABELS if key in labels}
+    read = {key: notes[key] for key in READ_ANNOTATIONS if key in notes}
+    meta = msgspec.structs.replace(
+        thing.metadata, annotations=read or None, labels=kept or None, owner_references=None, uid=None
+    )
+    version = "storage.k8s.io/v1" if kind == "StorageClass" else "v1"
+    return _item(kind, version, msgspec.structs.replace(thing, metadata=meta))
 
 
 def pod_item(pod: PodObject) -> dict[str, Any]:
@@ -121,16 +145,27 @@ def decode_cluster(text: str, where: str) -> ClusterObjects:
             kind = thing.get("kind") or outer.kind.removesuffix("List") if isinstance(thing, Mapping) else None
             if kind in kept:
                 kept[kind].append(convert(thing, _KINDS[kind], f"{at}, item {place}"))
-    nodes, reports, pods = kept.values()
+    nodes, reports, pods = kept["Node"], kept["NodeResourceTopology"], kept["Pod"]
     if not nodes:
         raise InputError(where, found="no Node", wanted="what numaplace capture cluster writes")
     renewed = [when for report in reports if (when := renewed_s(report)) is not None]
-    return ClusterObjects(
-        tuple(nodes), tuple(reports), tuple(pods), at_s if at_s is not None else max(renewed, default=0.0)
-    )
+    at_s = max(renewed, default=0.0) if at_s is None else at_s
+    catalog = tuple(thing for kind in _CATALOG for thing in kept[kind]) if kept["Namespace"] else None
+    return ClusterObjects(tuple(nodes), tuple(reports), tuple(pods), at_s, catalog)
 
 
-_KINDS: Mapping[str, type[Part]] = {"Node": NodeObject, "NodeResourceTopology": ReportObject, "Pod": PodObject}
+_CATALOG: Mapping[str, type[CatalogObject]] = {
+    "Namespace": NamespaceObject,  # there is always one, so a list without them was not told of the others either
+    "PersistentVolumeClaim": ClaimObject,
+    "PersistentVolume": VolumeObject,
+    "StorageClass": StorageClassObject,
+}
+_KINDS: Mapping[str, type[Part]] = {
+    "Node": NodeObject,
+    "NodeResourceTopology": ReportObject,
+    "Pod": PodObject,
+    **_CATALOG,
+}
 
 
 def _captured_s(meta: Metadata, where: str) -> float:

@@ -15,7 +15,7 @@ import msgspec
 from numaplace.decide.discover import without_identifiers
 from numaplace.model import keys
 from numaplace.model.settings import Settings
-from numaplace.wire.cluster import ClusterObjects, node_item, pod_item, report_item
+from numaplace.wire.cluster import ClusterObjects, catalog_item, node_item, pod_item, report_item
 from numaplace.wire.nodes import NodeObject, ReportObject
 from numaplace.wire.pod_object import PodObject
 
@@ -31,6 +31,8 @@ _NAMED = {  # fields that hold one name, or several
     "namespace": "namespace",
     "namespaces": "namespace",
     "claimName": "claim",
+    "volumeName": "volume",
+    "storageClassName": "class",
     "topologyKey": "key",
     "matchLabelKeys": "key",
     "mismatchLabelKeys": "key",
@@ -38,7 +40,16 @@ _NAMED = {  # fields that hold one name, or several
 _DROPPED = ("message", "generateName", "priorityClassName")
 _VALUES_OF = {keys.HOSTNAME: "node", keys.NODE_NAME_FIELD: "node", "kubernetes.io/metadata.name": "namespace"}
 _PLACES = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
-_KINDS = {"Node": "node", "NodeResourceTopology": "node", "Pod": "pod"}
+_KINDS = {
+    "Node": "node",
+    "NodeResourceTopology": "node",
+    "Pod": "pod",
+    "Namespace": "namespace",
+    "PersistentVolumeClaim": "claim",
+    "PersistentVolume": "volume",
+    "StorageClass": "class",
+}
+_NOTES = {"volume.kubernetes.io/selected-node": "node", "volume.beta.kubernetes.io/storage-class": "class"}
 _KEPT_NAMES = ("schedulingGates", "attributes", "resources", "resizePolicy")
 
 
@@ -48,6 +59,7 @@ def anonymised(objects: ClusterObjects, settings: Settings) -> ClusterObjects:
         *map(node_item, objects.nodes),
         *map(report_item, objects.reports),
         *map(pod_item, objects.pods),
+        *map(catalog_item, objects.catalog or ()),
     ]
     seen: defaultdict[str, set[str]] = defaultdict(set)
 
@@ -61,13 +73,15 @@ def anonymised(objects: ClusterObjects, settings: Settings) -> ClusterObjects:
     renaming = _Renaming(lambda kind, name: numbered[kind][name], settings)
     texts = [msgspec.json.encode(renaming.item(item)).decode() for item in items]
     nameless = without_identifiers(texts)
-    nodes, reports = len(objects.nodes), len(objects.reports)
-    clean = [nameless(text) for text in texts]
+    clean = iter(nameless(text) for text in texts)
     return replace(
         objects,
-        nodes=tuple(msgspec.json.decode(text, type=NodeObject) for text in clean[:nodes]),
-        reports=tuple(msgspec.json.decode(text, type=ReportObject) for text in clean[nodes : nodes + reports]),
-        pods=tuple(msgspec.json.decode(text, type=PodObject) for text in clean[nodes + reports :]),
+        nodes=tuple(msgspec.json.decode(next(clean), type=NodeObject) for _ in objects.nodes),
+        reports=tuple(msgspec.json.decode(next(clean), type=ReportObject) for _ in objects.reports),
+        pods=tuple(msgspec.json.decode(next(clean), type=PodObject) for _ in objects.pods),
+        catalog=None
+        if objects.catalog is None
+        else tuple(msgspec.json.decode(next(clean), type=type(thing)) for thing in objects.catalog),
         problems=(),
     )
 
@@ -140,6 +154,7 @@ class _Renaming:
 
     def _annotations(self, value: dict[str, str]) -> dict[str, str]:
         kept = {key: text for key, text in value.items() if key != keys.OBSERVED}
+        kept |= {key: self._rename(kind, kept[key]) for key, kind in _NOTES.items() if kept.get(key)}
         text = kept.get(keys.ALLOCATION)
         if text is not None:
             kept[keys.ALLOCATION] = self._allocation(text)

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from numaplace.adapters.kube.fake import Answer
+from numaplace.adapters.kube.resources import CLAIMS, NAMESPACES, VOLUMES
 from numaplace.model import keys
 from tests.services.planner.test_read_back import one_gpu, unschedulable
 from tests.services.planner.world import World, gated, nodes_of, world_of
@@ -75,6 +77,31 @@ async def test_a_planner_that_says_nothing_is_noticed(tmp_path: Path) -> None:
         "the planner has not said anything about it yet",
         "by now a node would take it: unless it is bound soon, look whether the planner runs",
     ]
+
+
+CLAIMING = [{"name": "data", "persistentVolumeClaim": {"claimName": "big"}}]
+
+
+async def test_volumes_are_judged_where_they_may_be_seen(tmp_path: Path) -> None:
+    async with world_of(nodes_of(2)) as world:
+        world.server.store.add(NAMESPACES, "", {"metadata": {"name": "ns"}})
+        world.add(gated("p", volumes=CLAIMING))
+        without = await explained(world, tmp_path, "p")
+        claim = {"metadata": {"name": "big", "annotations": {"pv.kubernetes.io/bind-completed": "yes"}}}
+        world.server.store.add(CLAIMS, "ns", {**claim, "spec": {"volumeName": "disk"}})
+        here = {"key": "kubernetes.io/hostname", "operator": "In", "values": ["n2"]}
+        affinity = {"required": {"nodeSelectorTerms": [{"matchExpressions": [here]}]}}
+        world.server.store.add(VOLUMES, "", {"metadata": {"name": "disk"}, "spec": {"nodeAffinity": affinity}})
+        with_it = await explained(world, tmp_path, "p")
+        world.server.fail(Answer(403, "Forbidden"), "GET", "/persistentvolumeclaims")
+        unseen = await explained(world, tmp_path, "p")
+    assert {node.get("code") for node in without["explanation"]["nodes"]} == {"NODE_RULE"}
+    assert [(node["node"], node.get("code")) for node in with_it["explanation"]["nodes"]] == [
+        ("n2", None),
+        ("n1", "NODE_RULE"),
+    ]
+    assert all(node["fits"] is True for node in unseen["explanation"]["nodes"])
+    assert "its volumes could not be looked up, so the rules about them are left out below" in unseen["sentences"]
 
 
 async def test_one_node_may_be_asked_for(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """What a cluster holds, read once, into the planner's own book.
 
 The keeper and the decoders are the planner's, so that what is shown is what it would
-see. Three lists are all that is asked; rights to read them are enough.
+see. Rights to list Nodes, reports and Pods are enough; who may also list namespaces and
+volumes is told of the rules about them.
 """
 
 import asyncio
@@ -9,15 +10,23 @@ import time
 from dataclasses import dataclass
 from typing import TypeVar
 
-from numaplace.adapters.kube import Access, ExpiredError, Kube, Resource
+from numaplace.adapters.kube import Access, DeniedError, ExpiredError, Kube, Resource
 from numaplace.adapters.kube.objects import metadata_of
-from numaplace.adapters.kube.resources import NODES, PODS, REPORTS
+from numaplace.adapters.kube.resources import CLAIMS, NAMESPACES, NODES, PODS, REPORTS, STORAGE_CLASSES, VOLUMES
 from numaplace.model.errors import InputError
 from numaplace.model.ids import NodeName
 from numaplace.model.settings import Settings
 from numaplace.services.planner.keeper import Keeper
 from numaplace.services.planner.limits import Limits
 from numaplace.services.planner.news import News
+from numaplace.wire.catalog import (
+    CatalogObject,
+    ClaimObject,
+    NamespaceObject,
+    StorageClassObject,
+    VolumeObject,
+    entry_of,
+)
 from numaplace.wire.cluster import ClusterObjects
 from numaplace.wire.live_pod import live_pod_of
 from numaplace.wire.nodes import NodeObject, ReportObject, node_of
@@ -46,12 +55,27 @@ def read_cluster(access: Access) -> ClusterObjects:
 async def _listed(access: Access) -> ClusterObjects:
     async with Kube(access) as kube:
         problems: list[str] = []
-        nodes, reports, pods = await asyncio.gather(
+        nodes, reports, pods, catalog = await asyncio.gather(
             _all_of(kube, NODES, NodeObject, problems),
             _all_of(kube, REPORTS, ReportObject, problems),
             _all_of(kube, PODS, PodObject, problems),
+            _catalog(kube, problems),
         )
-    return ClusterObjects(nodes, reports, pods, time.time(), tuple(problems))
+    return ClusterObjects(nodes, reports, pods, time.time(), catalog, tuple(problems))
+
+
+async def _catalog(kube: Kube, problems: list[str]) -> tuple[CatalogObject, ...] | None:
+    """What the node rules look up; None where we may not see all of it, and these rules are then left out."""
+    try:
+        namespaces, claims, volumes, classes = await asyncio.gather(
+            _all_of(kube, NAMESPACES, NamespaceObject, problems),
+            _all_of(kube, CLAIMS, ClaimObject, problems),
+            _all_of(kube, VOLUMES, VolumeObject, problems),
+            _all_of(kube, STORAGE_CLASSES, StorageClassObject, problems),
+        )
+    except DeniedError:
+        return None
+    return (*namespaces, *claims, *volumes, *classes)
 
 
 async def _all_of(kube: Kube, resource: Resource, kind: type[T], problems: list[str]) -> tuple[T, ...]:
@@ -76,8 +100,14 @@ async def _all_of(kube: Kube, resource: Resource, kind: type[T], problems: list[
 
 def booked(objects: ClusterObjects, settings: Settings, limits: Limits) -> Reading:
     """The planner's book of these objects; what it cannot read is told and left out, as the planner does it."""
-    keeper = Keeper(settings, limits, clock=lambda: 0.0, wall=lambda: objects.at_s, looks_up=False)
+    looks_up = objects.catalog is not None
+    keeper = Keeper(settings, limits, clock=lambda: 0.0, wall=lambda: objects.at_s, looks_up=looks_up)
     problems = list(objects.problems)
+    for thing in objects.catalog or ():
+        try:
+            keeper.see_entry(entry_of(thing))
+        except InputError as error:
+            problems.append(str(error))
     for node in objects.nodes:
         try:
             keeper.see_node(node_of(node, f"Node {node.metadata.name}"))

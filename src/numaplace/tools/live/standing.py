@@ -28,8 +28,8 @@ _ASK_AGAIN = "once it is deleted, its controller, or you, can make another that 
 def standing_of(reading: Reading, namespace: str, name: str, only_node: str = "") -> Standing:
     """One Pod; a Pod that waits is held against every node, or the one named. InputError if there is no such Pod."""
     found = _found(reading.objects.pods, namespace, name)
-    told = _Told(reading, found, live_pod_of(found, reading.keeper.settings), only_node)
-    return told.standing()
+    known = reading.keeper.pods[live_pod_of(found, reading.keeper.settings).uid]
+    return _Told(reading, found, known, only_node).standing()
 
 
 def _found(pods: Iterable[PodObject], namespace: str, name: str) -> PodObject:
@@ -97,6 +97,8 @@ class _Told:
         else:
             stand, first = Stand.WAITS, "waits for a place"
             more = [] if pod.refused_with else ["the planner has not said anything about it yet"]
+        if asks.rules.claims and asks.rules.volumes is None:
+            more.append("its volumes could not be looked up, so the rules about them are left out below")
         fits = explanation.refusal is None and bool(explanation.views)
         if fits and not others:
             more.append("by now a node would take it: unless it is bound soon, look whether the planner runs")
