@@ -1,5 +1,6 @@
 """The chart as helm sees it: clean, complete, and clear about what it does not take."""
 
+import json
 import re
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 import yaml
 
 from numaplace import __version__
+from numaplace.model import keys
 from numaplace.model.settings import Settings, Weights
 from numaplace.tools.cli.planner import planner
 from tests.chart.rendered import CHART, IMAGE, SPACE, Thing, helm, named, template, things
@@ -180,6 +182,13 @@ def test_the_resource_of_reports_is_installed_only_where_it_is_missing() -> None
     (crd,) = [one for one in things("--include-crds") if one["kind"] == "CustomResourceDefinition"]
     assert crd["metadata"]["name"] == "noderesourcetopologies.topology.node.k8s.io"
     assert not [one for one in things() if one["kind"] == "CustomResourceDefinition"]
+
+
+@pytest.mark.parametrize("policy", ["numaplace-warnings", "numaplace-controllers"])
+def test_the_policies_know_every_key_of_ours(policy: str) -> None:
+    told = json.dumps(named(things(), "ValidatingAdmissionPolicy", policy))
+    ours = {*keys.OWN_KEYS, *keys.JSON_KEYS, keys.CPUSET_SCHEDULER}
+    assert [key for key in sorted(ours) if f'\\"{key}\\"' not in told] == []
 
 
 def test_the_version_is_that_of_the_program() -> None:

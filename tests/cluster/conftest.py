@@ -16,6 +16,7 @@ from tests.cluster.identities import CONTRACT, CONTRACT_RULES, SERVICE_ACCOUNTS,
 from tests.cluster.planner_process import LEASE_KEY, PLANNER, PlannerProcess
 from tests.cluster.random_pods import CLASSES
 from tests.cluster.stage import Stage, gone
+from tests.cluster.writers import pods_at_all_stages
 from tests.services.planner.reader import double_grants
 
 pytest.register_assert_rewrite("tests.adapters.kube.contract")
@@ -110,3 +111,10 @@ async def _appears(admin: Kube, resource: Resource, name: str, namespace: str) -
                 await asyncio.sleep(0.05)
             else:
                 return
+
+
+@pytest.fixture
+async def pods(admin: Kube, plane: ControlPlane, space: str) -> AsyncIterator[str]:
+    """A namespace with Pods at all stages: `p`, `planned`, `free` and `bound` of `writers.py`."""
+    async with pods_at_all_stages(admin, plane, space) as made:
+        yield made

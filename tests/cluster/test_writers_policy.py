@@ -1,128 +1,30 @@
 """Who may write what on a Pod: tried as every kind of identity that comes near one, by every way to write it."""
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from collections.abc import AsyncIterator
 
 import msgspec
 import pytest
 
-from numaplace.adapters.kube import (
-    Access,
-    DeniedError,
-    InvalidError,
-    Key,
-    Kube,
-    Resource,
-    apply,
-    json_patch,
-    merge,
-    strategic,
-)
+from numaplace.adapters.kube import Access, DeniedError, Key, Kube, merge, strategic
 from numaplace.adapters.kube.resources import NODES, PODS
 from numaplace.model import keys
 from tests.chart.rendered import SPACE
 from tests.cluster.control_plane import ControlPlane
-from tests.cluster.identities import (
-    SERVICE_ACCOUNTS,
-    Rule,
-    grant,
-    identity,
-    service_account,
-)
+from tests.cluster.identities import SERVICE_ACCOUNTS, Rule, grant, identity, service_account
 from tests.cluster.planner_process import PLANNER
-from tests.cluster.stage import GATE, gone
-from tests.objects import OURS, container, pod_object
-
-LEGACY = Resource("", "v1", "bindings", "Binding")
-ROLE_BINDINGS = Resource("rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding")
-AGENT = f"system:serviceaccount:{SPACE}:numaplace-agent"
-FOREIGN = {"name": "other.example/first"}
-ANYTHING = (  # what no person should be given, and some are
-    Rule(
-        "",
-        ("pods", "pods/status", "pods/ephemeralcontainers", "pods/resize"),
-        ("get", "create", "update", "patch", "delete"),
-    ),
-    Rule("", ("pods/binding", "bindings"), ("create",)),
+from tests.cluster.stage import gone
+from tests.cluster.writers import (
+    ANYTHING,
+    BINDINGS,
+    WAYS,
+    by_changing_a_bound_pod,
+    by_patch,
+    by_removing,
+    by_status,
+    pod,
 )
-Way = Callable[[Kube, str, str], Awaitable[object]]
 
-
-async def by_patch(kube: Kube, space: str, key: str) -> None:
-    await kube.patch(PODS, "p", strategic({"metadata": {"annotations": {key: "{}"}}}), space)
-
-
-async def by_merge(kube: Kube, space: str, key: str) -> None:
-    await kube.patch(PODS, "p", merge({"metadata": {"annotations": {key: "{}"}}}), space)
-
-
-async def by_apply(kube: Kube, space: str, key: str) -> None:
-    head = {"apiVersion": "v1", "kind": "Pod"}
-    await kube.patch(
-        PODS, "p", apply({**head, "metadata": {"name": "p", "annotations": {key: "{}"}}}, manager="m"), space
-    )
-
-
-async def by_replacing(kube: Kube, space: str, key: str) -> None:
-    found = msgspec.json.decode(await kube.get(PODS, "p", space))
-    found["metadata"]["annotations"][key] = "{}"
-    await kube.replace(PODS, "p", found, space)
-
-
-async def by_status(kube: Kube, space: str, key: str) -> None:
-    await kube.patch(PODS, "p", merge({"metadata": {"annotations": {key: "{}"}}}), space, subresource="status")
-
-
-async def by_removing(kube: Kube, space: str, key: str) -> None:
-    await kube.patch(PODS, "planned", merge({"metadata": {"annotations": {key: None}}}), space)
-
-
-async def by_changing_a_bound_pod(kube: Kube, space: str, key: str) -> None:
-    await kube.patch(PODS, "bound", merge({"metadata": {"annotations": {key: "{}"}}}), space)
-
-
-def binding(name: str, key: str) -> dict[str, Any]:
-    target = {"apiVersion": "v1", "kind": "Node", "name": "n1"}
-    return {"metadata": {"name": name, "annotations": {key: "{}"}}, "target": target}
-
-
-async def by_binding(kube: Kube, space: str, key: str) -> None:
-    body = {"apiVersion": "v1", "kind": "Binding", **binding("free", key)}
-    await kube.create(PODS, body, space, name="free", subresource="binding")
-
-
-async def by_legacy_binding(kube: Kube, space: str, key: str) -> None:
-    await kube.create(LEGACY, binding("free", key), space)
-
-
-WAYS: list[Way] = [by_patch, by_merge, by_apply, by_replacing, by_status, by_removing, by_changing_a_bound_pod]
-BINDINGS: list[Way] = [by_binding, by_legacy_binding]
-
-
-def pod(name: str, annotations: dict[str, str] = OURS, **spec: Any) -> dict[str, Any]:
-    made = pod_object(container(limits={"cpu": "1"}, image="none"), annotations=annotations, name=name, **spec)
-    del made["metadata"]["namespace"]
-    return made
-
-
-@pytest.fixture
-async def pods(admin: Kube, space: str, plane: ControlPlane) -> AsyncIterator[str]:
-    """Pods at our gate, one with an allocation; one that waits for a scheduler that is not there; one on node n1."""
-    for body in (
-        pod("p", schedulingGates=[FOREIGN]),
-        pod("planned"),
-        pod("free", {}, schedulerName="nobody"),
-        pod("bound", {}, nodeName="n1"),
-    ):
-        await admin.create(PODS, body, space)
-    async with Kube(plane.access(PLANNER)) as planner:
-        for name in ("planned", "bound"):
-            written = merge({"metadata": {"annotations": {keys.ALLOCATION: '{"v":1}'}}})
-            await planner.patch(PODS, name, written, space, subresource="status")
-    yield space
-    for name in ("p", "planned", "free", "bound"):
-        await gone(admin, PODS, Key(space, name), grace_s=0)
+AGENT = f"system:serviceaccount:{SPACE}:numaplace-agent"
 
 
 async def writers(plane: ControlPlane, admin: Kube, space: str) -> dict[str, Access]:
@@ -189,33 +91,6 @@ async def test_a_planned_pod_is_free_in_all_other_respects(plane: ControlPlane, 
         await somebody.delete(PODS, "planned", pods)
 
 
-async def resize(kube: Kube, space: str, name: str, **amounts: str) -> dict[str, str]:
-    """Ask other amounts of a container that runs."""
-    resources = {"limits": amounts, "requests": amounts}
-    change = strategic({"spec": {"containers": [{"name": "main", "resources": resources}]}})
-    found: dict[str, Any] = msgspec.json.decode(await kube.patch(PODS, name, change, space, subresource="resize"))
-    limits: dict[str, str] = found["spec"]["containers"][0]["resources"]["limits"]
-    return limits
-
-
-async def test_cpus_of_its_own_are_not_resized_in_place(plane: ControlPlane, admin: Kube, pods: str) -> None:
-    amounts = {"cpu": "2", "memory": "1Gi"}
-    for name, annotations in (("owns", OURS), ("shares", {})):
-        made = pod(name, annotations)
-        made["spec"]["containers"][0]["resources"] = {"limits": amounts, "requests": amounts}
-        made["spec"]["schedulingGates"] = [FOREIGN]
-        await admin.create(PODS, made, pods)
-    async with Kube(await identity(plane, "somebody", ANYTHING)) as somebody:
-        with pytest.raises(InvalidError) as refused:
-            await resize(somebody, pods, "owns", cpu="3", memory="1Gi")
-        assert (
-            f"SPEC_INVALID: Pod {pods}/owns: container main: found a resize of cpu; expected none, "
-            "since exclusive CPUs cannot be resized in place yet"
-        ) in str(refused.value)
-        assert await resize(somebody, pods, "owns", cpu="2000m", memory="2Gi") == {"cpu": "2", "memory": "2Gi"}
-        assert await resize(somebody, pods, "shares", cpu="3", memory="1Gi") == {"cpu": "3", "memory": "1Gi"}
-
-
 # --- what is observed
 
 
@@ -260,69 +135,3 @@ async def test_only_the_agent_of_its_node_says_what_is_so(pods: str, agents: dic
             await agent.patch(PODS, "p", seen, pods)  # which is on no node
         with pytest.raises(DeniedError, match="only the planner says what a Pod gets"):
             await by_changing_a_bound_pod(agent, pods, keys.ALLOCATION)
-
-
-# --- the gate
-
-
-async def lift(kube: Kube, space: str, name: str = "p") -> list[dict[str, str]]:
-    """Take our gate away; the gates that are left."""
-    change = strategic({"spec": {"schedulingGates": [{"$patch": "delete", "name": keys.PLAN_GATE}]}})
-    found: dict[str, Any] = msgspec.json.decode(await kube.patch(PODS, name, change, space))
-    return found["spec"].get("schedulingGates") or []
-
-
-async def test_nobody_else_lifts_our_gate(plane: ControlPlane, pods: str) -> None:
-    async with Kube(await identity(plane, "somebody", ANYTHING)) as somebody:
-        with pytest.raises(DeniedError, match="found somebody taking it away; expected the planner"):
-            await lift(somebody, pods)
-        with pytest.raises(DeniedError, match="taking it away"):
-            await somebody.patch(PODS, "planned", merge({"spec": {"schedulingGates": None}}), pods)
-        found = msgspec.json.decode(await somebody.get(PODS, "p", pods))
-        found["spec"]["schedulingGates"] = [FOREIGN]
-        with pytest.raises(DeniedError, match="taking it away"):
-            await somebody.replace(PODS, "p", found, pods)
-
-
-async def test_gates_of_others_are_free(plane: ControlPlane, pods: str) -> None:
-    async with Kube(await identity(plane, "somebody", ANYTHING)) as somebody:
-        first = json_patch(
-            [
-                {"op": "test", "path": "/spec/schedulingGates/0", "value": FOREIGN},
-                {"op": "remove", "path": "/spec/schedulingGates/0"},
-            ]
-        )
-        found = msgspec.json.decode(await somebody.patch(PODS, "p", first, pods))
-        assert found["spec"]["schedulingGates"] == [GATE]
-
-
-async def test_the_planner_and_who_may_do_everything_lift_it(plane: ControlPlane, admin: Kube, pods: str) -> None:
-    async with Kube(plane.access(PLANNER)) as planner:
-        assert await lift(planner, pods) == [FOREIGN]
-    assert await lift(admin, pods, "planned") == []
-
-
-async def test_the_right_to_lift_may_be_given_for_one_namespace(plane: ControlPlane, admin: Kube, pods: str) -> None:
-    async with Kube(await identity(plane, "helpdesk", ANYTHING)) as helpdesk:
-        with pytest.raises(DeniedError):
-            await lift(helpdesk, pods)
-        group = "rbac.authorization.k8s.io"
-        given = {
-            "metadata": {"name": "lift"},
-            "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": "numaplace-lift"},
-            "subjects": [{"apiGroup": group, "kind": "User", "name": "helpdesk"}],
-        }
-        await admin.create(ROLE_BINDINGS, given, pods)
-        async with asyncio.timeout(10):  # the authorizer hears of it a moment later
-            while True:
-                try:
-                    assert await lift(helpdesk, pods) == [FOREIGN]
-                    break
-                except DeniedError:
-                    await asyncio.sleep(0.05)
-        await admin.create(PODS, pod("elsewhere"), "default")
-        try:
-            with pytest.raises(DeniedError):
-                await lift(helpdesk, "default", "elsewhere")
-        finally:
-            await gone(admin, PODS, Key("default", "elsewhere"), grace_s=0)
