@@ -39,6 +39,13 @@ EVERYTHING = {
         "verbose": True,
         "weights": {"gpu-hca": 5, "packing": 0.5},
         "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
+        "extender": {
+            "enabled": True,
+            "clusterIP": "10.0.0.7",
+            "schedulers": ["default-scheduler", "second"],
+            "tlsSecret": "planner-tls",
+            "clientAuthority": True,
+        },
         "podAnnotations": {"a": "b"},
         "podLabels": {"c": "d"},
         "nodeSelector": {"pool": "system"},
@@ -110,6 +117,9 @@ def test_the_planner_takes_the_options_it_is_given() -> None:
     assert asked["pod_ip_rdma"] is asked["spread"] is asked["hold_back"] is asked["verbose"] is True
     assert asked["weight"] == ("gpu-hca=5", "packing=0.5")
     assert asked["lease"] == f"{SPACE}/numaplace-planner"
+    assert (asked["extender"], asked["extender_for"]) == ("0.0.0.0:8481", ("default-scheduler", "second"))
+    assert [str(path) for path in asked["extender_tls"]] == ["/tls/tls.crt", "/tls/tls.key"]
+    assert str(asked["extender_clients"]) == "/tls/ca.crt"
 
 
 def test_values_that_nobody_sets_are_the_planners_own_defaults() -> None:
@@ -162,6 +172,30 @@ def test_it_is_ready_when_it_says_so() -> None:
     assert container["livenessProbe"]["httpGet"] == {"path": "/healthz", "port": "http"}
     assert container["ports"] == [{"name": "http", "containerPort": 8480}]
     assert "--listen=0.0.0.0:8480" in container["args"]
+
+
+def test_the_schedulers_configuration_fits_what_is_installed() -> None:
+    config = named(things(values=EVERYTHING), "ConfigMap", "numaplace-scheduler-config")["data"][
+        "scheduler-config.yaml"
+    ]
+    (entry,) = yaml.safe_load(config)["extenders"]
+    copied = yaml.safe_load((CHART / "files" / "scheduler-config.yaml").read_text())["extenders"][0]
+    fitted = {"urlPrefix", "httpTimeout", "managedResources"}
+    assert entry["urlPrefix"] == "https://10.0.0.7:8481/v1"
+    assert entry["httpTimeout"] == "5s"
+    assert [one["name"] for one in entry["managedResources"]] == ["gpu.example/card", "rdma/hca"]
+    assert {key: entry[key] for key in entry if key not in fitted} == {
+        key: copied[key] for key in copied if key not in fitted
+    }
+
+
+def test_only_a_planner_that_the_scheduler_asks_may_bind() -> None:
+    def binds(values: dict[str, Any]) -> bool:
+        return "pods/binding" in str(named(things(values=values), "ClusterRole", "numaplace-planner")["rules"])
+
+    assert binds(EVERYTHING)
+    assert not binds({})
+    assert "numaplace-extender" not in {one["metadata"]["name"] for one in things()}
 
 
 def test_a_digest_wins_over_the_tag() -> None:

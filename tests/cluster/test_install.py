@@ -15,13 +15,16 @@ import yaml
 
 from numaplace.adapters.kube import DeniedError, Kube, Resource
 from numaplace.adapters.kube.resources import NAMESPACES, PODS
+from numaplace.model import keys
 from tests.chart.programs import find_tools
 from tests.chart.rendered import CHART, IMAGE, RELEASE, SPACE
 from tests.cluster.chart import tried
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.crds import CRDS
 from tests.cluster.hook import DEADLINE_S, gates, play_kubelet, pod
+from tests.cluster.planner_process import PLANNER
 from tests.cluster.stage import GATE, listed
+from tests.cluster.writers import by_binding
 from tests.objects import OURS, container
 
 VALUES = {
@@ -35,7 +38,7 @@ VALUES = {
         "sharingContainers": ["log"],
     },
     "admission": {"exemptNamespaces": ["exempt"]},
-    "planner": {"replicas": 0},
+    "planner": {"replicas": 0, "extender": {"enabled": True}},
 }
 _KINDS = (
     Resource("", "v1", "serviceaccounts", "ServiceAccount"),
@@ -97,6 +100,8 @@ async def test_helm_installs_what_the_values_say_and_leaves_nobody_stuck(apart: 
         assert "a Pod of default-scheduler, second that has a placement key or asks gpu.example/card waits" in said
         assert "Exempt: exempt." in said
         await holds_for_other_names(admin)
+        async with Kube(apart.access(PLANNER)) as planner:
+            await binds_with_an_allocation(admin, planner)
         await admin.create(PODS, pod("waits", schedulingGates=[{"name": "other.example/first"}]), "default")
         await admin.create(PODS, pod("waits-too"), SPACE)
         arriving = asyncio.create_task(arrive(admin))
@@ -142,6 +147,15 @@ async def holds_for_other_names(admin: Kube) -> None:
     shares = (container("log", {"cpu": "100m"}, restartPolicy="Always", image="none"),)
     assert await gates(admin, init=shares) == [GATE]
     assert (await tried(admin, pod("p"), "default"))["metadata"]["annotations"] == OURS  # no agent is required
+
+
+async def binds_with_an_allocation(admin: Kube, planner: Kube) -> None:
+    """As the extender does, which only this installation allows."""
+    await admin.create(PODS, pod("free", annotations={}, schedulerName="nobody"), "default")
+    await by_binding(planner, "default", keys.ALLOCATION)
+    bound = msgspec.json.decode(await admin.get(PODS, "free", "default"))
+    assert bound["spec"]["nodeName"] == "n1"
+    assert keys.ALLOCATION in bound["metadata"]["annotations"]
 
 
 async def arrive(admin: Kube) -> None:

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from tests.chart.rendered import named, things
+from tests.cluster.chart import VALUES
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.planner_process import PLANNER
 
@@ -47,7 +48,7 @@ def right(one: Asked) -> Right:
 
 
 def granted() -> set[Right]:
-    chart = things()
+    chart = things(values=VALUES)
     rules = [rule for kind in ("ClusterRole", "Role") for rule in named(chart, kind, "numaplace-planner")["rules"]]
     return {
         Right(group, resource, verb)

@@ -26,6 +26,7 @@ app.kubernetes.io/component: planner
 runAsNonRoot: true
 runAsUser: 65532
 runAsGroup: 65532
+fsGroup: 65532
 seccompProfile: {type: RuntimeDefault}
 {{- end }}
 

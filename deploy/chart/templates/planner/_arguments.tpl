@@ -31,6 +31,23 @@
 {{- range $part, $weight := $planner.weights }}
 - --weight={{ $part }}={{ $weight }}
 {{- end }}
+{{- with $planner.extender }}
+{{- if .enabled }}
+- --extender=0.0.0.0:{{ .port }}
+- --extender-deadline={{ .deadlineSeconds }}
+{{- range .schedulers }}
+- --extender-for={{ . }}
+{{- end }}
+{{- if .tlsSecret }}
+- --extender-tls
+- /tls/tls.crt
+- /tls/tls.key
+{{- end }}
+{{- if .clientAuthority }}
+- --extender-clients=/tls/ca.crt
+{{- end }}
+{{- end }}
+{{- end }}
 {{- if $planner.verbose }}
 - --verbose
 {{- end }}
