@@ -154,6 +154,21 @@ async def test_a_pod_that_came_without_a_gate_says_why(
     assert "1 GPU count as taken without a name" in told["sentences"][2]
 
 
+async def test_a_pod_that_was_let_go_after_a_refusal_still_says_what_it_lacks(tmp_path: Path) -> None:
+    async with world_of(nodes_of()) as world:
+        planner = world.start()
+        world.add(gated("p", gpus=3))
+        await world.until_refused("p")
+        await world.kill(planner)
+        world.change("p", lambda pod: pod["spec"].pop("schedulingGates"))
+        told = await explained(world, tmp_path, "p")
+        waiting = await say("status", "--waiting", "--kubeconfig", kubeconfig(world.server, tmp_path))
+    assert (told["stand"], told["code"]) == ("let-go", "NOT_ALIGNABLE")
+    assert "was let go, by hand or because it waited too long" in told["sentences"][1]
+    assert told["explanation"]["code"] == "NOT_ALIGNABLE"
+    assert waiting.lines[1].startswith("ns/p ")
+
+
 async def test_a_pod_on_its_way_names_what_the_scheduler_has_against_it(tmp_path: Path) -> None:
     async with world_of(nodes_of(), scheduling=False) as world:
         planner = world.start()

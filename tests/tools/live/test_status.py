@@ -1,6 +1,8 @@
 """`numaplace status` against an API server: who holds what, by NUMA node; who waits; what cannot be read."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,6 +93,19 @@ async def test_promises_and_ended_pods_are_told_apart_from_bound_ones(tmp_path: 
             "nodes"
         ]
     assert {one["pod"]: one["phase"] for one in node["pods"]} == {"ns/promised": "held", "ns/over": "releasing"}
+
+
+async def test_what_only_a_node_knows_to_run_there_is_shown_as_found(tmp_path: Path) -> None:
+    async with world_of(nodes_of()) as world:
+        uses = json.dumps({"0-1-2-3": {"cpus": "0,8", "gpus": [], "hcas": []}})
+        attribute = {"name": keys.IN_USE, "value": uses}
+
+        def write(report: dict[str, Any]) -> None:
+            report["attributes"] = [one for one in report["attributes"] if one["name"] != keys.IN_USE] + [attribute]
+
+        world.change_report("n1", write)
+        said = await say("status", "--kubeconfig", kubeconfig(world.server, tmp_path))
+    assert "0 unknown/0-1-2-3 found 0,8 – –" in said.lines
 
 
 async def test_reports_say_how_old_they_are(tmp_path: Path) -> None:

@@ -123,8 +123,9 @@ def _charged(allocation: Allocation, layout: Layout, i: int) -> tuple[int, int]:
 
 
 def _waits(pod: LivePod) -> bool:
-    """At our gate, whether or not it is the planner's turn."""
-    return pod.stage is Stage.WAITS or (pod.stage is Stage.FOREIGN and PLAN_GATE in pod.gates)
+    """At our gate, whether or not it is the planner's turn; or refused and let go, so that the scheduler asks."""
+    asked = not pod.gates and bool(pod.refused_with)
+    return pod.stage is Stage.WAITS or (pod.stage is Stage.FOREIGN and (PLAN_GATE in pod.gates or asked))
 
 
 def _turn(pod: LivePod) -> tuple[int, float, str, str]:

@@ -86,24 +86,33 @@ class _Told:
         if promised is not None:
             sentence = f"has been promised a place on node {promised.node}; its gate goes next"
             return self._told(Stand.ON_ITS_WAY, sentence, place=self._place(promised))
-        states = self.keeper.state.nodes
+        if others:
+            first = f"waits for gates of others: {', '.join(others)}"
+            return self._lacks(Stand.GATED, asks, first, "numaplace plans it when its own gate is the last one")
+        more = [] if pod.refused_with else ["the planner has not said anything about it yet"]
+        return self._lacks(Stand.WAITS, asks, "waits for a place", *more)
+
+    def _lacks(self, stand: Stand, asks: PodRequest, *sentences: str) -> Standing:
+        """A Pod without a place, what it was told, and what every node says now."""
+        pod, states = self.pod, self.keeper.state.nodes
         nodes = [node for name, node in states.items() if self.only_node in ("", name)]
         if not nodes and self.only_node:
             raise InputError("--node", found=repr(self.only_node), wanted="a node of the cluster")
         explanation = explain(nodes, asks, self.settings, self.keeper.index.company.around(asks))
-        if others:
-            stand, first = Stand.GATED, f"waits for gates of others: {', '.join(others)}"
-            more = ["numaplace plans it when its own gate is the last one"]
-        else:
-            stand, first = Stand.WAITS, "waits for a place"
-            more = [] if pod.refused_with else ["the planner has not said anything about it yet"]
+        more = []
         if asks.rules.claims and asks.rules.volumes is None:
             more.append("its volumes could not be looked up, so the rules about them are left out below")
-        fits = explanation.refusal is None and bool(explanation.views)
-        if fits and not others:
+        if stand is Stand.WAITS and explanation.refusal is None and explanation.views:
             more.append("by now a node would take it: unless it is bound soon, look whether the planner runs")
-        told = self._condition(keys.PLANNED) if pod.refused_with else ""
-        return Standing(pod.full_name, pod.uid, stand, (first, *more), pod.refused_with, told, explanation=explanation)
+        return Standing(
+            pod.full_name,
+            pod.uid,
+            stand,
+            (*sentences, *more),
+            code=pod.refused_with,
+            told=self._condition(keys.PLANNED) if pod.refused_with else "",
+            explanation=explanation,
+        )
 
     def _on_its_way(self) -> Standing:
         pod = self.pod
@@ -117,8 +126,15 @@ class _Told:
         return self._told(Stand.ON_ITS_WAY, *sentences, place=self._place(pod.allocation))
 
     def _let_go(self, asks: PodRequest) -> Standing:
-        first = "asks a placement, but numaplace will not plan it"
-        return self._told(Stand.LET_GO, first, *self._why_let_go(), *self._cost(asks, "wherever it is bound"))
+        """Without a gate and a plan: placed by us only where the scheduler asks us before it binds."""
+        first = "asks a placement, but has no gate and no plan"
+        if self.pod.refused_with:
+            why = "it waited at the gate and was let go, by hand or because it waited too long (--ungate-after)"
+            asked = "it is placed when there is room, if the scheduler asks numaplace before it binds (extender)"
+            return self._lacks(Stand.LET_GO, asks, first, why, asked)
+        unless = "unless the scheduler asks numaplace before it binds (extender): "
+        lost = (f"{unless}{sentence}" for sentence in self._cost(asks, "wherever it is bound"))
+        return self._told(Stand.LET_GO, first, *self._why_let_go(), *lost)
 
     def _why_let_go(self) -> Iterable[str]:
         annotations = self.found.metadata.annotations or {}
