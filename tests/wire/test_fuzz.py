@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,10 +10,12 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from numaplace.decide.admit import check, warnings
+from numaplace.decide.rules import Company, wishes_met
 from numaplace.decide.rules import check as check_rules
-from numaplace.decide.rules import wishes_met
 from numaplace.model import keys
+from numaplace.model.cluster import ClusterState, Holder, node_state
 from numaplace.model.errors import InputError
+from numaplace.model.ids import NodeName, PodUid
 from numaplace.model.refusal import Refusal
 from numaplace.model.request import PodRequest
 from numaplace.model.rules import NodeRules
@@ -77,6 +80,7 @@ FULL_POD = pod_object(
         "app",
         {"cpu": "4", "memory": "1Gi", "aliyun.com/gpu": 1, "rdma/hca": 1, "hugepages-2Mi": "4Mi"},
         resizePolicy=[{"resourceName": "memory"}],
+        ports=[{"containerPort": 80, "hostPort": 8080, "hostIP": "10.0.0.1", "protocol": "UDP"}],
     ),
     init=(container("warm", {"cpu": "1", "memory": "1Gi"}, restartPolicy="Always"),),
     annotations={
@@ -91,6 +95,18 @@ FULL_POD = pod_object(
     nodeSelector={"zone": "a"},
     tolerations=[{"key": "a", "operator": "Gt", "value": "3", "effect": "NoSchedule"}],
     overhead={"cpu": "250m"},
+    volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}, {"name": "w", "ephemeral": {}}],
+    topologySpreadConstraints=[
+        {
+            "topologyKey": "zone",
+            "maxSkew": 1,
+            "minDomains": 2,
+            "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": {"matchLabels": {"app": "x"}},
+            "matchLabelKeys": ["app"],
+            "nodeTaintsPolicy": "Honor",
+        }
+    ],
     affinity={
         "nodeAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": {
@@ -99,6 +115,11 @@ FULL_POD = pod_object(
             "preferredDuringSchedulingIgnoredDuringExecution": [
                 {"weight": 1, "preference": {"matchExpressions": [{"key": "a", "operator": "Exists"}]}}
             ],
+        },
+        "podAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                {"topologyKey": "zone", "labelSelector": {}, "namespaceSelector": {"matchLabels": {"a": "b"}}}
+            ]
         },
         "podAntiAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": [
@@ -143,7 +164,9 @@ def judged(pod: Any) -> None:
         return
     assert isinstance(request, PodRequest)
     assert request.cpus >= sum(one.cpus for one in request.containers)
-    verdict = check_rules(request, NodeRules(), [request], Settings())
+    node = node_state(NodeName("n"), NodeRules(labels={"zone": "a", "kubernetes.io/hostname": "n"}))
+    around = Company(ClusterState({node.name: node.holding(Holder(request))})).around(replace(request, uid=PodUid("?")))
+    verdict = check_rules(request, node.rules, [request], Settings(), around)
     assert verdict is None or len(verdict.sentence) < LONGEST_SENTENCE
     assert 0.0 <= wishes_met(request, NodeRules()) <= 1.0
 

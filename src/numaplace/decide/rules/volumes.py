@@ -32,7 +32,7 @@ def look_up(namespace: str, names: tuple[str, ...], catalog: Catalog) -> Volumes
 
 
 def _place(claim: Claim, catalog: Catalog) -> VolumePlace | str | None:
-    """Where a claim's volume can be had; None where that is still open; a sentence where it cannot be."""
+    """Where a claim's volume can be had; None where any node will do for now; a sentence where none will."""
     if claim.lost:
         return f"claim {claim.name} is lost; its volume {claim.volume} is gone"
     if claim.leaving:
@@ -41,6 +41,8 @@ def _place(claim: Claim, catalog: Catalog) -> VolumePlace | str | None:
         volume = catalog.volumes.get(claim.volume)
         if volume is None:
             return f"claim {claim.name} is bound to volume {claim.volume}, which does not exist"
+        if volume.terms is None and not volume.zones:
+            return None  # it can be had on every node, and Pods that differ by such claims ask alike
         return VolumePlace(claim.name, volume.name, volume.terms, volume.zones)
     kind = catalog.classes.get(claim.storage_class)
     if claim.volume or kind is None or not kind.waits:
