@@ -24,17 +24,15 @@ PARTS = ("burst", "outstanding", "where", "arrivals", "idle", "startup")
 async def run(parts: list[str], sizes: list[int], pods: int, paces: list[float], seconds: float) -> None:
     """The parts, the ones that need no more than one size on the largest."""
     print(f"{machine_line()}; nodes {sizes}, Pods {pods}", flush=True)
-    bursts: list[tuple[str, int, Burst]] = []
     for size in sizes if set(parts) & set(PARTS[:-1]) else []:
         async with field_of(fleet(size)) as field:
-            if "burst" in parts:
-                bursts += [(name, size, burst) async for name, burst in _bursts(field, pods)]
-            else:
+            rows = [row async for row in _before_the_extender(field, pods)] if "burst" in parts else []
+            if not rows:
                 await field.install()
             if size == sizes[-1]:
                 await _on_largest(field, parts, size, pods, paces, seconds)
-    if bursts:
-        tables.bursts(bursts)
+            if rows:
+                tables.bursts(size, [*rows, *[row async for row in _with_the_extender(field, pods)]])
     if "startup" in parts:
         nodes = mixed_fleet(sizes[-1])
         async with field_of(nodes) as field:
@@ -43,12 +41,20 @@ async def run(parts: list[str], sizes: list[int], pods: int, paces: list[float],
             tables.startup(len(nodes), there, await startup(field))
 
 
-async def _bursts(field: Field, pods: int) -> AsyncIterator[tuple[str, Burst]]:
+async def _before_the_extender(field: Field, pods: int) -> AsyncIterator[tuple[str, Burst]]:
+    """Side by side on the same nodes; the chart is installed on the way."""
     yield "stock", await stock(field, pods)
     yield "plain Pods", await stock(field, pods, Kind.PLAIN)
     await field.install()
     yield "planner", await planned(field, pods)
     yield "plain Pods beside the chart", await stock(field, pods, Kind.PLAIN)
+
+
+async def _with_the_extender(field: Field, pods: int) -> AsyncIterator[tuple[str, Burst]]:
+    """The same with the extender's entry in the scheduler's configuration."""
+    options = await field.let_the_scheduler_ask()
+    yield "planner with extender", await planned(field, pods, *options)
+    yield "plain Pods beside the extender", await stock(field, pods, Kind.PLAIN)
 
 
 async def _on_largest(field: Field, parts: list[str], size: int, pods: int, paces: list[float], seconds: float) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 import msgspec
+import yaml
 
 from numaplace.adapters.kube import Kube, NotFoundError
 from numaplace.adapters.kube.resources import NAMESPACES, PODS
@@ -16,10 +17,12 @@ from numaplace.adapters.kube.transport import Request
 from numaplace.model import keys
 from numaplace.model.cluster import NodeState
 from tests.cluster.chart import install
-from tests.cluster.control_plane import ControlPlane
+from tests.cluster.control_plane import SCHEDULER, ControlPlane
 from tests.cluster.crds import create_crds
 from tests.cluster.identities import SERVICE_ACCOUNTS
 from tests.cluster.nodes import create_nodes
+from tests.cluster.programs import free_ports
+from tests.recorded import ROOT
 
 SPACE = "bench"
 PLACEMENT = {"cpuset-scheduler": "required", keys.POLICY: "SingleNUMANode", keys.EXCLUSIVE: "Preferred"}
@@ -62,6 +65,18 @@ class Field:
     async def install(self) -> None:
         """Install the chart: the planner's rights, and the admission policies."""
         await install(self.plane, self.admin)
+
+    async def let_the_scheduler_ask(self) -> tuple[str, ...]:
+        """Name the extender to the scheduler, which starts anew; gives the options for a planner that answers."""
+        await install(self.plane, self.admin, {"planner": {"replicas": 0, "extender": {"enabled": True}}})
+        (port,) = free_ports(1)
+        config = self.plane.folder / "scheduler.json"
+        entry = yaml.safe_load((ROOT / "deploy/chart/files/scheduler-config.yaml").read_text())["extenders"][0]
+        entry["urlPrefix"] = f"http://127.0.0.1:{port}/v1"
+        config.write_bytes(msgspec.json.encode({**msgspec.json.decode(config.read_bytes()), "extenders": [entry]}))
+        self.plane.kill(SCHEDULER)
+        await self.plane.start(SCHEDULER)
+        return ("--extender", f"127.0.0.1:{port}")
 
     async def clear_pods(self) -> None:
         """Take all Pods away, and return when they are gone."""

@@ -12,21 +12,27 @@ _PROGRAMS = ("planner", API_SERVER, SCHEDULER, ETCD, CONTROLLERS)
 _STEPS = ("plan", "hint", "ungate", "filter", "bind", "attempt", "binding")
 
 
-def bursts(found: Sequence[tuple[str, int, Burst]]) -> None:
+def bursts(nodes: int, found: Sequence[tuple[str, Burst]]) -> None:
     """Rates side by side, CPU time by program, and how long the steps take."""
-    stock = {size: burst.rate for name, size, burst in found if name == "stock"}
-    print("\nPods that wait already\n")
+    (stock,) = (burst.rate for name, burst in found if name == "stock")
+    print(f"\nPods that wait already, {nodes} nodes\n")
     rows = [
-        (name, size, f"{one.rate:.0f}", f"{one.rate / stock[size]:.2f}", f"{one.startup_s:.1f} s", f"{one.busy:.2f}")
-        for name, size, one in found
+        (name, f"{one.rate:.0f}", f"{one.rate / stock:.2f}", f"{one.startup_s:.1f} s", f"{one.busy:.2f}")
+        for name, one in found
     ]
-    _table(("who", "nodes", "Pods/s", "× stock", "start to ready", "CPUs busy"), rows)
-    print("\nCPU time a Pod, ms\n")
-    cpu = [(name, size, *(f"{one.cpu_ms(program):.2f}" for program in _PROGRAMS)) for name, size, one in found]
-    _table(("who", "nodes", *_PROGRAMS), cpu)
-    print("\nSteps on the clock, ms on average; `attempt`: the scheduler's look at a Pod, `binding`: plan to bound\n")
-    steps = [(name, size, *(_ms(one.step_ms(step)) for step in _STEPS)) for name, size, one in found]
-    _table(("who", "nodes", *_STEPS), steps)
+    _table(("who", "Pods/s", "× stock", "start to ready", "CPUs busy"), rows)
+    print(f"\nCPU time a Pod, ms, {nodes} nodes\n")
+    _table(
+        ("who", *_PROGRAMS, "together"),
+        [
+            (name, *(f"{one.cpu_ms(program):.2f}" for program in _PROGRAMS), f"{sum(map(one.cpu_ms, _PROGRAMS)):.1f}")
+            for name, one in found
+        ],
+    )
+    print(
+        f"\nSteps on the clock, ms on average, {nodes} nodes (`attempt`: the scheduler's, `binding`: plan to bound)\n"
+    )
+    _table(("who", *_STEPS), [(name, *(_ms(one.step_ms(step)) for step in _STEPS)) for name, one in found])
 
 
 def outstanding(nodes: int, found: Iterable[tuple[int, Burst]]) -> None:
