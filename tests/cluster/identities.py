@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 
 import msgspec
 
@@ -57,8 +58,8 @@ async def service_account(
 
 
 async def grant(admin: Kube, user: str, rules: Sequence[Rule]) -> None:
-    """Let `user` do what `rules` say, once; a second grant of the same name changes nothing."""
-    name = f"test:{user}"
+    """Let `user` do what `rules` say, beside what it may do already; a second grant of the same changes nothing."""
+    name = f"test:{user}:{sha256(repr(rules).encode()).hexdigest()[:8]}"
     role = {
         "metadata": {"name": name},
         "rules": [{"apiGroups": [r.group], "resources": r.resources, "verbs": r.verbs} for r in rules],

@@ -1,8 +1,10 @@
 """Rounds of trouble: two planners, one cluster, and in each round something dies, hangs or lies at a random moment.
 
 One planner is a process that is killed and stopped; the other runs here, behind a proxy
-that refuses, forgets answers and cuts watches, with a wall clock that jumps. After each
-round every Pod has its own place, as an independent reader of the API objects sees it.
+that refuses, forgets answers and cuts watches, with a wall clock that jumps. Some Pods
+belong to the stock scheduler, some to one that asks the planner as its extender, some
+of those never see the gate. After each round every Pod has its own place, as an
+independent reader of the API objects sees it.
 """
 
 import asyncio
@@ -19,11 +21,13 @@ from numaplace.adapters.kube import Key, Kube, KubeError, Patience
 from numaplace.adapters.kube.fake import Answer, DropRequest, LoseAnswer
 from numaplace.adapters.kube.resources import PODS
 from numaplace.model.settings import Settings
-from numaplace.services.planner import Limits, Seat, Times, run
+from numaplace.services.planner import Address, DoorAddress, Limits, Seat, Times, run
 from tests.cluster.control_plane import API_SERVER, SCHEDULER, ControlPlane
 from tests.cluster.faulty_proxy import FaultyProxy
 from tests.cluster.nodes import alike
 from tests.cluster.planner_process import LEASE_KEY, PLANNER, PlannerProcess
+from tests.cluster.programs import free_ports
+from tests.cluster.scheduler_process import ASKING, SchedulerProcess, configuration, opted_out, waiting
 from tests.cluster.stage import Stage, gated, gone, is_bound
 from tests.services.planner.reader import allocation_of, double_grants, misplaced, things_of
 
@@ -49,6 +53,7 @@ class Rounds:
     draw: random.Random
     process: PlannerProcess
     proxy: FaultyProxy
+    asking: SchedulerProcess
     clock_error_s: float = 0.0
     troubles: Counter[str] = field(default_factory=Counter)
     placed: int = 0
@@ -82,7 +87,7 @@ class Rounds:
 
     async def _cause(self, trouble: "Trouble", seen: int, point: str, names: list[str]) -> None:
         """Ask for the Pods, and cause the trouble when so many of them have come so far."""
-        await self.stage.add(*(gated(name, cpus=self.draw.choice((8, 12))) for name in names))
+        await self.stage.add(*(self.draw.choice(KINDS)(name, cpus=self.draw.choice((8, 12))) for name in names))
         come = POINTS[point]
         with suppress(TimeoutError):  # they may have come to a halt before that; then it is caused late
             async with asyncio.timeout(5):
@@ -112,6 +117,11 @@ class Rounds:
         await asyncio.sleep(self.draw.random())
         await self.plane.start(SCHEDULER)
 
+    async def _asking_scheduler_is_killed(self) -> None:
+        self.asking.kill()
+        await asyncio.sleep(self.draw.random())
+        self.asking.start()  # the planner here hangs meanwhile
+
     async def _api_server_is_killed(self) -> None:
         self.plane.kill(API_SERVER)
         await self.plane.start(API_SERVER)
@@ -138,11 +148,13 @@ TROUBLES: tuple[Any, ...] = (
     Rounds._planner_hangs,
     Rounds._planner_is_told_to_end,
     Rounds._scheduler_is_killed,
+    Rounds._asking_scheduler_is_killed,
     Rounds._api_server_is_killed,
     Rounds._api_server_lies,
     Rounds._watches_are_cut,
     Rounds._clock_jumps,
 )
+KINDS = (gated, gated, waiting, opted_out)
 POINTS: dict[str, Callable[[dict[str, Any]], bool]] = {
     "created": lambda pod: bool(pod),
     "allocated": lambda pod: bool(allocation_of(pod)),
@@ -158,15 +170,19 @@ def named(pod: dict[str, Any]) -> str:
 @asynccontextmanager
 async def rounds(plane: ControlPlane, stage: Stage, seed: int) -> AsyncIterator[Rounds]:
     """Two planners and the agents of the nodes, for as many rounds as wanted."""
+    port, pages = free_ports(2)
+    here, there = "127.0.0.2", "127.0.0.1"  # planners of one cluster answer the scheduler on the same port
     async with AsyncExitStack() as stack:
         proxy = await stack.enter_async_context(FaultyProxy(plane.access(PLANNER), plane.authority))
         kube = await stack.enter_async_context(Kube(proxy.access(), patience=Patience(10.0, 5.0)))
-        process = stack.enter_context(PlannerProcess(plane))
-        made = Rounds(plane, stage, random.Random(seed), process, proxy)
+        door = ("--extender", f"{there}:{port}", "--extender-for", ASKING)
+        process = stack.enter_context(PlannerProcess(plane, "planner", *door))
+        asking = stack.enter_context(SchedulerProcess(plane, configuration(f"http://{here}:{port}/v1")))
+        made = Rounds(plane, stage, random.Random(seed), process, proxy, asking)
         await stage.nodes(alike(NODES))
-        times = Times.of(2)
-        here = run(kube, Settings(release_grace_s=600.0), Limits(), Seat(LEASE_KEY, "here", times), None, made.wall)
-        tasks = [asyncio.create_task(here), asyncio.create_task(_agents(stage))]
+        settings, seat = Settings(release_grace_s=600.0, extender_for=(ASKING,)), Seat(LEASE_KEY, "here", Times.of(2))
+        planner = run(kube, settings, Limits(), seat, Address(here, pages), made.wall, DoorAddress(here, port))
+        tasks = [asyncio.create_task(planner), asyncio.create_task(_agents(stage))]
         try:
             yield made
         finally:

@@ -13,8 +13,10 @@ from typing import Any, Self
 import msgspec
 import yaml
 
+from numaplace.model import keys
 from tests.cluster.control_plane import SCHEDULER, ControlPlane
 from tests.cluster.programs import READY_S, Probe, Program, free_ports
+from tests.cluster.stage import GATE, gated
 from tests.recorded import ROOT
 
 TEMPLATE = ROOT / "deploy" / "chart" / "files" / "scheduler-config.yaml"
@@ -32,6 +34,18 @@ def configuration(url: str, names: Sequence[str] = (ASKING, ALSO_ASKING), **exte
         "leaderElection": {"leaderElect": False},
         "profiles": [{"schedulerName": name} for name in names],
     }
+
+
+def waiting(name: str, **more: Any) -> dict[str, Any]:
+    """A Pod at the gate, whose scheduler asks."""
+    return gated(name, **{"schedulerName": ASKING, "schedulingGates": [GATE], **more})
+
+
+def opted_out(name: str, **more: Any) -> dict[str, Any]:
+    """A Pod that never saw the gate."""
+    pod = gated(name, **{"schedulerName": ASKING, **more})
+    pod["metadata"]["annotations"] = {**pod["metadata"]["annotations"], keys.GATE: "off"}
+    return pod
 
 
 class SchedulerProcess:

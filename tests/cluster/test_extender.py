@@ -21,8 +21,8 @@ from tests.cluster.identities import Rule, grant
 from tests.cluster.nodes import alike
 from tests.cluster.planner_process import LEASE_KEY, PLANNER, PlannerProcess
 from tests.cluster.programs import free_ports
-from tests.cluster.scheduler_process import ALSO_ASKING, ASKING, SchedulerProcess, configuration
-from tests.cluster.stage import DEADLINE_S, GATE, Stage, gated, gone, is_bound
+from tests.cluster.scheduler_process import ALSO_ASKING, ASKING, SchedulerProcess, configuration, opted_out, waiting
+from tests.cluster.stage import DEADLINE_S, Stage, gated, gone, is_bound
 from tests.cluster.test_planner import CSI_NODES, claim
 from tests.objects import container, pod_object
 from tests.services.planner.reader import allocation_of, misplaced, pin_of, things_of
@@ -59,18 +59,6 @@ async def planner(plane: ControlPlane, stage: Stage, may_bind: str, port: int) -
             while planner.page("/state")[0] != 200:
                 await asyncio.sleep(0.05)
         yield planner
-
-
-def waiting(name: str, **more: Any) -> dict[str, Any]:
-    """A Pod at the gate, whose scheduler asks."""
-    return gated(name, **{"schedulerName": ASKING, "schedulingGates": [GATE], **more})
-
-
-def opted_out(name: str, **more: Any) -> dict[str, Any]:
-    """A Pod that never saw the gate."""
-    pod = gated(name, **{"schedulerName": ASKING, **more})
-    pod["metadata"]["annotations"] = {**pod["metadata"]["annotations"], keys.GATE: "off"}
-    return pod
 
 
 def plain(name: str) -> dict[str, Any]:

@@ -19,9 +19,17 @@ from tests.services.planner.reader import double_grants, misplaced
 ROUNDS = int(os.environ.get("NUMAPLACE_ROUNDS", "40"))
 SEED = int(os.environ.get("NUMAPLACE_SEED", "1"))
 
+MORE_RIGHTS = (  # than the chart gives a planner that is not asked by schedulers, and has one Lease
+    Rule("", ("pods/binding",), ("create",)),
+    Rule("coordination.k8s.io", ("leases",), ("get", "create", "update")),
+)
+
 
 @pytest.mark.timeout(60 + 30 * ROUNDS)
-async def test_rounds_of_trouble_leave_everyone_with_a_place_of_his_own(plane: ControlPlane, stage: Stage) -> None:
+async def test_rounds_of_trouble_leave_everyone_with_a_place_of_his_own(
+    plane: ControlPlane, admin: Kube, stage: Stage
+) -> None:
+    await grant(admin, PLANNER, MORE_RIGHTS)
     async with rounds(plane, stage, SEED) as trouble:
         for _ in range(ROUNDS):
             await trouble.round()
@@ -34,7 +42,7 @@ async def test_two_planners_that_both_lead_end_with_everyone_having_something_of
     plane: ControlPlane, admin: Kube, stage: Stage
 ) -> None:
     """Each has a Lease of its own, and one is slow, so that they decide in other orders."""
-    await grant(admin, PLANNER, (Rule("coordination.k8s.io", ("leases",), ("get", "create", "update")),))
+    await grant(admin, PLANNER, MORE_RIGHTS)
     await stage.nodes(alike(4))
     draw = random.Random(SEED)
     names = [f"p{i}" for i in range(24)]

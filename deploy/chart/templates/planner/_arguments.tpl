@@ -35,6 +35,9 @@
 {{- if .enabled }}
 - --extender=0.0.0.0:{{ .port }}
 - --extender-deadline={{ .deadlineSeconds }}
+{{- if .ungateAfterSeconds }}
+- --ungate-after={{ .ungateAfterSeconds }}
+{{- end }}
 {{- range .schedulers }}
 - --extender-for={{ . }}
 {{- end }}
