@@ -140,6 +140,8 @@ async def holds_for_other_names(admin: Kube) -> None:
                 break
             except DeniedError:  # its service account is not there yet
                 await asyncio.sleep(0.05)
+    copied = await tried(admin, pod("copied", annotations={keys.POLICY: "x", keys.ALLOCATION: "{}"}), "exempt")
+    assert copied["metadata"]["annotations"] == {keys.POLICY: "x"}
     assert await gates(admin, schedulerName="second") == [GATE]
     assert await gates(admin, annotations={}, limits={"gpu.example/card": "1"}) == [GATE]
     assert await gates(admin, annotations={}, limits={"aliyun.com/gpu": "1"}) == []

@@ -202,6 +202,16 @@ async def test_what_is_well_formed_passes_both(kube: Kube, asked: dict[str, Any]
     assert refusal_by_us(asked) == ""
 
 
+@pytest.mark.parametrize(
+    "theirs",
+    [{"schedulerName": "koord-scheduler"}, {"nodeName": "n1"}],
+    ids=["another scheduler's", "bound at creation"],
+)
+async def test_words_of_pods_that_are_not_planned_are_not_judged(admin: Kube, theirs: dict[str, str]) -> None:
+    for asked in (WHOLE["policy"], WHOLE["half a CPU"], WHOLE["ack empty"]):
+        assert await refusal_by_cel(admin, {**asked, "spec": {**asked["spec"], **theirs}}) == ""
+
+
 @pytest.mark.parametrize("seed", range(4))
 async def test_no_pod_is_refused_for_what_the_planner_would_take(kube: Kube, seed: int) -> None:
     draw = random.Random(seed)
