@@ -142,7 +142,7 @@ def decode_cluster(text: str, where: str) -> ClusterObjects:
         at_s = _captured_s(outer.metadata, at) if CAPTURED in (outer.metadata.annotations or {}) else at_s
         items = [document] if outer.items is None else outer.items
         for place, thing in enumerate(items, start=1):
-            kind = thing.get("kind") or outer.kind.removesuffix("List") if isinstance(thing, Mapping) else None
+            kind = str(thing.get("kind") or outer.kind.removesuffix("List")) if isinstance(thing, Mapping) else ""
             if kind in kept:
                 kept[kind].append(convert(thing, _KINDS[kind], f"{at}, item {place}"))
     nodes, reports, pods = kept["Node"], kept["NodeResourceTopology"], kept["Pod"]
