@@ -23,10 +23,13 @@ from numaplace.tools.sim.play import play
 from numaplace.wire.allocation import decode, encode
 from numaplace.wire.manifests import decode_manifests
 from tests.cluster.control_plane import ControlPlane
+from tests.cluster.identities import Rule, grant
 from tests.cluster.nodes import described
-from tests.cluster.planner_process import PlannerProcess
+from tests.cluster.planner_process import PLANNER, PlannerProcess
+from tests.cluster.programs import free_ports
 from tests.cluster.random_pods import CLASSES, NODES, random_pods
-from tests.cluster.stage import Stage, is_bound, refusal
+from tests.cluster.scheduler_process import ASKING, SchedulerProcess, configuration
+from tests.cluster.stage import GATE, Stage, is_bound, refusal
 from tests.services.planner.reader import misplaced
 from tests.tools.live.console import say
 
@@ -114,6 +117,29 @@ async def test_pods_that_come_one_by_one_are_decided_as_on_paper(
             real = await stage.until(decided)
     answers = real_answers(real)
     assert answers == on_paper(pods, Settings(), one_by_one=True)
+    given = [name for name, answer in answers.items() if answer.startswith("{")]
+    assert await replayed(plane, tmp_path) == {"recorded": len(given), "differing": []}
+
+
+async def test_with_the_extender_the_answers_are_the_same(plane: ControlPlane, stage: Stage, tmp_path: Path) -> None:
+    """The scheduler asks the planner about every Pod with cards, and binds through it."""
+    (port,) = free_ports(1)
+    await grant(stage.admin, PLANNER, [Rule("", ("pods/binding",), ("create",))])
+    pods = random_pods(500 + FIRST_SEED, AT_ONCE, stage.space)
+    await stage.nodes(described(NODES))
+    for pod in pods:
+        asking = {**pod["spec"], "schedulerName": ASKING, "schedulingGates": [GATE]}
+        await stage.admin.create(PODS, {**pod, "spec": asking}, stage.space)
+    face = ("--extender", f"127.0.0.1:{port}", "--extender-for", ASKING)
+    with (
+        SchedulerProcess(plane, configuration(f"http://127.0.0.1:{port}/v1")),
+        PlannerProcess(plane, "planner", *face) as planner,
+    ):
+        real = await stage.until(decided)
+        assert b'numaplace_extender_answers_total{answer="bound",verb="bind"}' in planner.page("/metrics")[1]
+    answers = real_answers(real)
+    assert answers == on_paper(pods, Settings())
+    assert misplaced(real) == []
     given = [name for name, answer in answers.items() if answer.startswith("{")]
     assert await replayed(plane, tmp_path) == {"recorded": len(given), "differing": []}
 
