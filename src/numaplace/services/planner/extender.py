@@ -27,7 +27,7 @@ _LOG = logging.getLogger(__name__)
 
 ELSEWHERE = "numaplace: another node is planned for this Pod"
 LATER = "numaplace: this Pod is planned again"
-_KNOWN_S = 0.5  # how long our watch may be behind the scheduler's before it is told to come again
+_KNOWN_S = 0.25  # how long our watch may be behind the scheduler's before it is told to come again
 _LOOK_S = 0.005
 
 
