@@ -68,6 +68,23 @@ def test_a_refusal_is_told_to_those_to_whom_it_is_new() -> None:
     assert told(NOT_ALIGNABLE) == ["a", "b", "c"]
 
 
+def test_who_asks_something_else_is_no_longer_tried_with_those_it_was_like() -> None:
+    """Nobody who is refused may stay due: that would be a loop without an end."""
+    waiting = Waiting()
+    for name in "abc":
+        waiting.add(pod(name))
+    drain(waiting)
+    waiting.add(pod("b", gpus=2))
+    drain(waiting)
+    waiting.remove(PodUid("a"))
+    waiting.wake()
+    tried = []
+    while (request := waiting.next()) is not None and len(tried) < 5:
+        tried.append(request.name)
+        waiting.refused(request, SHORT)
+    assert tried == ["b", "c"]
+
+
 def test_those_behind_one_who_was_placed_are_tried_next() -> None:
     waiting = Waiting()
     for name in "abc":

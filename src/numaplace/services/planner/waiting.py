@@ -40,6 +40,7 @@ class Waiting:
         self._requests: dict[PodUid, PodRequest] = {}
         self._shapes: dict[Hashable, _Shape] = {}
         self._shape_of: dict[PodUid, Hashable] = {}
+        self._turn_of: dict[PodUid, _Turn] = {}  # the one that counts: a Pod that asks something else has a new one
         self._due: list[tuple[_Turn, int, Hashable]] = []  # a heap; entries that are out of date are dropped
         self._entries = 0
         self._repelled = False
@@ -77,7 +78,7 @@ class Waiting:
             self._longing.add(key)
         head = self._head(shape)
         self._requests[request.uid], self._shape_of[request.uid] = request, key
-        turn = _Turn(request.order, request.uid)
+        turn = self._turn_of[request.uid] = _Turn(request.order, request.uid)
         heapq.heappush(shape.turns, turn)
         if not shape.due and head is not None and head < turn:
             return shape.refusal
@@ -91,6 +92,7 @@ class Waiting:
             return
         key = self._shape_of.pop(uid)
         shape = self._shapes[key]
+        del self._turn_of[uid]
         if self._head(shape) is None:
             del self._shapes[key]
             self._longing.discard(key)
@@ -105,7 +107,7 @@ class Waiting:
         if repelled != self._repelled:
             self._repelled = repelled
             everyone = list(self._requests.values())
-            for shelf in (self._requests, self._shapes, self._shape_of, self._due, self._longing):
+            for shelf in (self._requests, self._shapes, self._shape_of, self._turn_of, self._due, self._longing):
                 shelf.clear()
             for one in everyone:
                 self.add(one)
@@ -155,5 +157,4 @@ class Waiting:
         return shape.turns[0] if shape.turns else None
 
     def _stands(self, turn: _Turn) -> bool:
-        request = self._requests.get(turn.uid)
-        return request is not None and request.order == turn.order
+        return self._turn_of.get(turn.uid) is turn
