@@ -69,7 +69,7 @@ def nodes(draw: st.DrawFn) -> dict[NodeName, NodeState]:
 
 
 STEPS = st.lists(
-    st.tuples(st.sampled_from(("plan", "plan", "plan", "end", "leave", "relabel")), st.integers(0, 99), NODE_LABELS),
+    st.tuples(st.sampled_from(("plan", "plan", "plan", "end", "leave", "move", "relabel")), st.integers(0, 99), NODE_LABELS),
     min_size=1,
     max_size=10,
 )
@@ -110,6 +110,11 @@ def test_an_index_that_follows_changes_answers_as_one_made_anew(
         elif step == "relabel":
             own = {key: value for key, value in node.rules.labels.items() if "/" in key or "." in key}
             node = replace(node, rules=replace(node.rules, labels={**own, **labels}))
+        elif held and step == "move":  # as one change: nobody asks in between
+            holder, to = node.holders[held[which % len(held)]], cluster[max(cluster)]
+            cluster[name] = node = node.without(holder.request.uid)
+            index.update(node)
+            node = (node if to.name == name else to).holding(Holder(holder.request, None, Phase.GRANTED))
         elif held and step == "end":
             holder = node.holders[held[which % len(held)]]
             node = node.holding(replace(holder, phase=Phase.RELEASING))

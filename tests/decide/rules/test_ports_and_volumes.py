@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from numaplace.decide.rules import check, look_up
+from numaplace.decide.rules import Around, check, look_up
 from numaplace.model.catalog import Catalog, Claim, StorageClass, Volume
-from numaplace.model.ids import NodeName
+from numaplace.model.cluster import Holder, NodeState
+from numaplace.model.ids import NodeName, PodUid
 from numaplace.model.request import PodRequest
 from numaplace.model.rules import NodeRules, NodeTerm, Operator, Requirement, Volumes
 from numaplace.model.settings import Settings
@@ -119,6 +120,21 @@ def test_a_volume_that_is_being_made_for_a_node_is_had_there() -> None:
 def holding(volumes: Volumes | None) -> PodRequest:
     request = admitted(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}])
     return replace(request, rules=replace(request.rules, volumes=volumes))
+
+
+def test_a_claim_for_one_pod_stays_in_use_while_its_pod_goes_to_another_node() -> None:
+    """The node that it comes to may be counted before the one that it leaves."""
+    user = replace(holding(Volumes(alone=frozenset({"c"}))), uid=PodUid("user"), name="user")
+    here, there = (NodeState(NodeName(name), NodeRules(NodeName(name))) for name in ("e01", "e02"))
+    around = Around(holding(Volumes(alone=frozenset({"c"}))), {})
+    around.count(here.holding(Holder(user)))
+    around.count(there.holding(Holder(user)))
+    around.count(here)
+    refusal = around.refuse(here.rules)
+    assert refusal is not None
+    assert refusal.sentence == "claim c is for one Pod at a time (ReadWriteOncePod); Pod ns/user uses it"
+    around.count(there)
+    assert around.refuse(here.rules) is None
 
 
 def test_claims_that_nobody_looked_up_are_not_judged() -> None:

@@ -1,5 +1,6 @@
 """Rule: a claim that only one Pod at a time may use (ReadWriteOncePod) is not in use, on any node."""
 
+from collections import Counter
 from collections.abc import Iterable
 from functools import partial
 from typing import cast
@@ -15,7 +16,7 @@ class ClaimsInUse:
     def __init__(self, request: PodRequest) -> None:
         self._namespace = request.namespace
         self._claims = request.rules.volumes.alone if request.rules.volumes is not None else frozenset()
-        self._users: set[tuple[str, str]] = set()  # claim and Pod
+        self._users = Counter[tuple[str, str]]()  # claim and Pod, on how many nodes: two while a Pod goes to another
 
     def seen_on(self, node: NodeState) -> Seen:
         """The Pods on the node that use one of the claims."""
@@ -28,8 +29,10 @@ class ClaimsInUse:
 
     def count(self, seen: Seen, sign: int) -> None:
         """Count the users on a node, or no longer."""
-        users = set(cast(tuple[tuple[str, str], ...], seen))
-        self._users = self._users | users if sign > 0 else self._users - users
+        for user in cast(tuple[tuple[str, str], ...], seen):
+            self._users[user] += sign
+            if not self._users[user]:
+                del self._users[user]
 
     def conditions(self) -> Iterable[Condition]:
         """Nobody may; which node it is makes no difference."""
