@@ -69,7 +69,9 @@ def nodes(draw: st.DrawFn) -> dict[NodeName, NodeState]:
 
 
 STEPS = st.lists(
-    st.tuples(st.sampled_from(("plan", "plan", "plan", "end", "leave", "move", "relabel")), st.integers(0, 99), NODE_LABELS),
+    st.tuples(
+        st.sampled_from(("plan", "plan", "plan", "end", "leave", "move", "relabel")), st.integers(0, 99), NODE_LABELS
+    ),
     min_size=1,
     max_size=10,
 )

@@ -221,6 +221,27 @@ async def test_a_plan_that_fails_without_a_question_is_made_anew_elsewhere() -> 
             assert scheduler.attempts["p"] <= 6
 
 
+async def test_a_pod_that_is_bound_right_after_a_failure_keeps_what_it_has() -> None:
+    """The watch tells of both at once."""
+    async with world_of(nodes_of()) as world:
+        world.start(settings=ASKED)
+        world.add(gated("p"))
+        await world.until(lambda: not world.pod("p")["spec"].get("schedulingGates"))
+        await world.quiet()
+
+        def failed(pod: Pod) -> None:
+            pod["status"].pop("nominatedNodeName")
+            pod["status"]["conditions"] = [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]
+
+        world.change("p", failed)
+        world.bind("p", "n1")
+        world.add(*(gated(f"q{i}") for i in range(4)))
+        await world.until(lambda: sum(bool(allocation_of(pod)) for pod in world.pods) == 4)
+        await world.quiet()
+        assert sum(bool(world.refusal(f"q{i}")) for i in range(4)) == 1
+        all_is_well(world)
+
+
 async def test_a_pod_that_no_node_takes_is_no_hot_loop() -> None:
     async with world_of(nodes_of(9)) as world:
         limits = replace(QUICK, aside_s=0.05)

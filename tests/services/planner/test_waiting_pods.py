@@ -1,5 +1,6 @@
 """Pods without a place: what they are told, what wakes them, and that nothing happens while nothing changes."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,13 +11,13 @@ from numaplace.model.settings import Settings
 from numaplace.services.planner import Limits
 from tests.cluster.nodes import node_object, report_object
 from tests.services.planner.reader import allocation_of, double_grants
-from tests.services.planner.world import SINGLE, World, gated, nodes_of, world_of
+from tests.services.planner.world import SETTINGS, SINGLE, World, gated, nodes_of, world_of
 
 
-async def full_world_with(world: World, *waiting: str) -> None:
+async def full_world_with(world: World, *waiting: str, settings: Settings = SETTINGS) -> None:
     """Four GPUs are taken, and the named Pods wait for one each."""
     world.add(*(gated(f"old{i}", priority=1) for i in range(4)))
-    world.start()
+    world.start(settings=settings)
     await world.until_bound(*(f"old{i}" for i in range(4)))
     world.uses("n1", *(f"old{i}" for i in range(4)))
     world.add(*(gated(name) for name in waiting))
@@ -63,6 +64,19 @@ async def test_a_freed_gpu_goes_to_the_first_who_waits() -> None:
         assert not world.refusal("first")
         await world.until(lambda: len(world.events("NumaPlaced")) == 1)
         assert double_grants(world.pods) == []
+
+
+async def test_a_node_is_held_back_for_a_pod_only_as_long_as_that_waits() -> None:
+    async with world_of(nodes_of()) as world:
+        await full_world_with(world, settings=replace(SETTINGS, holds_node_back=True))
+        world.add(gated("big", gpus=2))
+        await world.until_refused("big")
+        world.remove("old0")
+        world.uses("n1", "old1", "old2", "old3")
+        world.add(gated("small"))
+        await world.until_refused("small", code="HELD_BACK")
+        world.remove("big")
+        await world.until_bound("small")
 
 
 async def test_devices_of_an_ended_pod_are_not_given_away_while_the_node_lists_it() -> None:

@@ -39,10 +39,12 @@ class HoldBack:
             if node is not None:
                 self._owner, self._node = request, node
 
-    def waits_no_more(self, uid: PodUid) -> None:
-        """The Pod has a place, or is gone."""
-        if self._owner is not None and self._owner.uid == uid:
-            self._owner = self._node = None
+    def waits_no_more(self, uid: PodUid) -> bool:
+        """The Pod has a place, or is gone; whether the node that was held back is open to the others now."""
+        if self._owner is None or self._owner.uid != uid:
+            return False
+        self._owner = self._node = None
+        return True
 
     def _soonest(self, request: PodRequest) -> NodeName | None:
         """Of the nodes that would take the Pod when empty, the one with the most free GPUs, then CPUs, then name."""

@@ -66,6 +66,7 @@ class Planner:
         while True:
             await asyncio.sleep(self._limits.tick_s)
             self._keeper.pass_time()
+            self._hear_all()  # nobody waits here who is there no more
             self._notices.repeat()
             if self._aside.expire():
                 self.waiting.wake()
@@ -128,7 +129,7 @@ class Planner:
 
     def _hold(self, request: PodRequest, placement: Placement) -> Allocation:
         """From here on the place is the Pod's."""
-        self._no_longer_waits(request)
+        self._no_longer_waits(request.uid)
         allocation = self._keeper.dated(placement.allocation)
         refusal = self._keeper.hold(request, allocation)
         if refusal is not None:
@@ -205,7 +206,7 @@ class Planner:
             case Waits(pod):
                 self._waits(pod)
             case Resumes(pod, allocation) if isinstance(pod.asks, PodRequest):
-                self._no_longer_waits(pod.asks)
+                self._no_longer_waits(pod.uid)
                 self._carrier.carry(pod, pod.asks, allocation, hinted=True)
             case Broken(pod, why):
                 self._carrier.mend(pod, why)
@@ -228,10 +229,9 @@ class Planner:
                 self.waiting.welcome(requests, self._keeper.index.company.namespaces)
 
     def _left(self, uid: PodUid, stage: Stage) -> None:
-        self.waiting.remove(uid)
+        self._no_longer_waits(uid)
         self._notices.forget(uid)
         self._rests.forget(uid)
-        self._overdue.forget(uid)
         if stage in (Stage.ENDED, Stage.FOREIGN):
             self._carrier.gone(uid)
 
@@ -241,7 +241,7 @@ class Planner:
         if self.waiting.asked_by(pod.uid) == pod.asks:
             return  # it changed in nothing that matters; most often it was we who told it why it waits
         self._carrier.gone(pod.uid)
-        self.waiting.remove(pod.uid)
+        self._leave_queue(pod.uid)
         if self._rests.resting(pod.uid):
             return
         if isinstance(pod.asks, Refusal):
@@ -253,6 +253,9 @@ class Planner:
 
     def _stuck(self, pod: LivePod, node: NodeName) -> None:
         """The scheduler says no to the node: leave it alone. The Pod is planned again, or must go if it cannot be."""
+        now = self._keeper.pods.get(pod.uid)
+        if now is None or now.stage not in (Stage.OPEN, Stage.RELEASED):
+            return  # it is bound by now, and what it was promised is its own
         self._metrics.failures.labels("stuck").inc()
         if isinstance(pod.asks, PodRequest):
             self._aside.put(pod.asks if pod.asked else unpinned(pod.asks, node), node)
@@ -269,11 +272,15 @@ class Planner:
         self._aside.put(request, node)
         self._changed.set()
 
-    def _no_longer_waits(self, request: PodRequest) -> None:
-        self.waiting.remove(request.uid)
-        self._overdue.forget(request.uid)
-        if self._hold_back is not None:
-            self._hold_back.waits_no_more(request.uid)
+    def _no_longer_waits(self, uid: PodUid) -> None:
+        self._leave_queue(uid)
+        self._overdue.forget(uid)
+
+    def _leave_queue(self, uid: PodUid) -> None:
+        """The Pod is not planned as it stood there; the node that was held back for it is open to all again."""
+        self.waiting.remove(uid)
+        if self._hold_back is not None and self._hold_back.waits_no_more(uid):
+            self.waiting.wake()
 
     def _holding_back(self, index: NodeIndex) -> HoldBack:
         if self._hold_back is None:
