@@ -1,6 +1,7 @@
 """A control plane with nodes that are only objects, and Pods put onto it and taken away: the ground of every part."""
 
 import asyncio
+import base64
 import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
@@ -11,15 +12,17 @@ from enum import StrEnum
 import msgspec
 import yaml
 
-from numaplace.adapters.kube import Kube, NotFoundError
+from bench.cluster.planner import account_file
+from numaplace.adapters.kube import Key, Kube, NotFoundError
 from numaplace.adapters.kube.resources import NAMESPACES, PODS
 from numaplace.adapters.kube.transport import Request
 from numaplace.model import keys
 from numaplace.model.cluster import NodeState
+from tests.chart import rendered as chart
 from tests.cluster.chart import install
 from tests.cluster.control_plane import SCHEDULER, ControlPlane
 from tests.cluster.crds import create_crds
-from tests.cluster.identities import SERVICE_ACCOUNTS
+from tests.cluster.identities import SERVICE_ACCOUNTS, service_account
 from tests.cluster.nodes import create_nodes
 from tests.cluster.programs import free_ports
 from tests.recorded import ROOT
@@ -63,8 +66,21 @@ class Field:
         await self.admin.create(PODS, pod, SPACE)
 
     async def install(self) -> None:
-        """Install the chart: the planner's rights, and the admission policies."""
+        """Install the chart: the planner's rights, and the admission policies; the planner gets a token as Pods do."""
         await install(self.plane, self.admin)
+        access = await service_account(self.plane, self.admin, Key(chart.SPACE, "numaplace-planner"))
+        trust = base64.b64encode(access.authorities).decode()
+        config = {
+            "current-context": "bench",
+            "clusters": [
+                {"name": "bench", "cluster": {"server": access.server, "certificate-authority-data": trust}},
+            ],
+            "users": [{"name": "bench", "user": {"token": (await access.credentials.current()).token}}],
+            "contexts": [{"name": "bench", "context": {"cluster": "bench", "user": "bench"}}],
+        }
+        kubeconfig = account_file(self.plane)
+        kubeconfig.touch(mode=0o600)
+        kubeconfig.write_bytes(msgspec.json.encode(config))
 
     async def let_the_scheduler_ask(self) -> tuple[str, ...]:
         """Name the extender to the scheduler, which starts anew; gives the options for a planner that answers."""

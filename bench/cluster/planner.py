@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from tests.cluster.control_plane import ControlPlane
-from tests.cluster.planner_process import PlannerProcess
+from tests.cluster.planner_process import PLANNER, PlannerProcess
 from tests.cluster.programs import READY_S, Program
 
 _RUN = "from numaplace.tools.cli import main; main()"
@@ -23,14 +23,21 @@ _DEFAULTS = ("--lease-duration", "15", "--stuck", "30")
 _SAMPLE = re.compile(r'^(numaplace_\w+?)_(count|sum)(?:\{\w+="(\w+)"\})? (\S+)$', re.MULTILINE)
 
 
+def account_file(plane: ControlPlane) -> Path:
+    """The kubeconfig with the token of the planner's service account: a certificate costs the API server more."""
+    return plane.folder / "account.kubeconfig"
+
+
 class Planner(PlannerProcess):
     """One planner; with `profile` it writes there where its time went, which makes it slower."""
 
     def __init__(self, plane: ControlPlane, *options: str, profile: Path | None = None) -> None:
         super().__init__(plane, "planner", *_DEFAULTS, *options)
+        swapped: dict[str | Path, str | Path] = {plane.kubeconfig(PLANNER): account_file(plane)}
         if profile is not None:
-            command = [_PROFILED % str(profile) if part == _RUN else part for part in self._program.command]
-            self._program = Program("planner", command, plane.folder, self._is_ready)
+            swapped[_RUN] = _PROFILED % str(profile)
+        command = [swapped.get(part, part) for part in self._program.command]
+        self._program = Program("planner", command, plane.folder, self._is_ready)
 
     @property
     def pid(self) -> int:
