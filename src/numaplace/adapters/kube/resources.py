@@ -1,6 +1,7 @@
 """The resources of an API server that numaplace touches, and their paths."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import quote
 
 
@@ -21,11 +22,17 @@ class Resource:
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
         """The path of one object, of all of a namespace, or of all; names are quoted."""
-        steps = ["apis" if self.group else "api", *self.api_version.split("/")]
-        if self.namespaced and namespace:
-            steps += ["namespaces", namespace]
-        steps += [self.plural, *filter(None, (name, subresource))]
-        return "/" + "/".join(quote(step, safe="") for step in steps)
+        steps = [_folder(self, namespace if self.namespaced else ""), *filter(None, (name, subresource))]
+        return steps[0] + "".join(f"/{quote(step, safe='')}" for step in steps[1:])
+
+
+@lru_cache(maxsize=1024)
+def _folder(resource: Resource, namespace: str) -> str:
+    """Where all objects of a resource are, or those of a namespace."""
+    steps = ["apis" if resource.group else "api", *resource.api_version.split("/")]
+    if namespace:
+        steps += ["namespaces", namespace]
+    return "/" + "/".join(quote(step, safe="") for step in (*steps, resource.plural))
 
 
 PODS = Resource("", "v1", "pods", "Pod")

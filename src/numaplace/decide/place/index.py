@@ -36,6 +36,7 @@ TABLE_BYTES = 128 << 20  # for kinds of requests remembered at once ...
 ENTRY_BYTES = 10  # ... each with this much a node
 MAX_LOG = 1_000_000  # changes; past this the tables begin anew
 LOG_ENTRIES = 1 << 20  # changes of nodes between two fresh starts; keeps a long life from filling memory
+FEW = 4  # rows whose search costs less than vector operations on them
 MAX_ANSWERS = 200_000  # searches remembered; about 1 KB each
 
 _CODES = list(Code)
@@ -174,11 +175,17 @@ class NodeIndex:
         self._tables.move_to_end(key)
         if table.seen < len(self._log):
             changed = np.unique(np.array(self._log[table.seen :], np.int64))
-            table.ranks[changed] = bounds_of(self.rows, ask, self.settings, changed)
+            table.ranks[changed] = self._bounds(changed, ask)
             table.exact[changed] = table.ranks[changed] == NOWHERE
             table.codes[changed] = _NOT_ASKED
             table.seen = len(self._log)
         return table
+
+    def _bounds(self, rows: Ints, ask: Ask) -> Ints:
+        """The packed rank of these rows at best; a few are searched at once, so they have the least there is."""
+        if len(rows) > FEW:
+            return bounds_of(self.rows, ask, self.settings, rows)
+        return np.array([NOWHERE if self.rows.rooms[i] is None else 0 for i in rows], np.int64)
 
     def _exact_rank(self, table: _Table, i: int, request: PodRequest, ask: Ask) -> int:
         node, room = self.rows.nodes[i], self._room(i)

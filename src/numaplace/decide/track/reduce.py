@@ -64,7 +64,7 @@ def _taking(state: ClusterState, name: NodeName, holder: Holder) -> ClusterState
         return state
     before = node.holders.get(holder.request.uid)
     named = (before is not None and before.named) or holder.request.uid in (node.in_use or ())
-    return clash(node, holder) or state.with_node(node.holding(replace(holder, named=named)))
+    return clash(node, holder) or state.with_node(node.holding(replace(holder, named=True) if named else holder))
 
 
 def _is_past(known: Holder | None, told: Holder) -> bool:
