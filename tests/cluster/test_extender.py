@@ -327,3 +327,61 @@ async def test_a_rule_that_nobody_foresaw_costs_a_bare_pod_another_plan_and_no_l
         for node in ("node-0001", "node-0002"):
             await gone(admin, CSI_NODES, Key("", node))
     assert (pod["spec"]["nodeName"], allocation_of(pod)["node"]) == ("node-0002", "node-0002")
+
+
+# --- other set-ups
+
+
+@pytest.mark.usefixtures("planner")
+async def test_whole_nodes_in_place_of_names_are_understood(plane: ControlPlane, stage: Stage, port: int) -> None:
+    await stage.nodes(alike(3))
+    whole = configuration(f"http://127.0.0.1:{port}/v1", nodeCacheCapable=False)
+    with SchedulerProcess(plane, whole):
+        await stage.add(waiting("gated"), opted_out("open"), opted_out("wide", gpus=5))
+        pods = await stage.until_bound("gated", "open")
+        await stage.until(lambda pods: any("numaplace: NOT_ALIGNABLE" in scheduled_text(one) for one in pods))
+    assert misplaced(pods) == []
+
+
+@pytest.mark.usefixtures("may_bind")
+async def test_over_tls_the_scheduler_and_the_planner_know_each_other(
+    plane: ControlPlane, stage: Stage, port: int
+) -> None:
+    own = plane.authority.server("extender", "127.0.0.1")
+    chain, key = plane.authority.server("extender-client", "client.invalid")
+    trust = {"caFile": str(plane.authority.certificate), "certFile": str(chain), "keyFile": str(key)}
+    secured = configuration(f"https://127.0.0.1:{port}/v1", enableHTTPS=True, tlsConfig=trust)
+    options = ("--extender", f"127.0.0.1:{port}", *FOR, "--extender-tls", *map(str, own))
+    options += ("--extender-clients", str(plane.authority.certificate))
+    await stage.nodes(alike(1))
+    with PlannerProcess(plane, "secured", *options), SchedulerProcess(plane, secured):
+        await stage.add(opted_out("a"), waiting("b"))
+        pods = await stage.until_bound("a", "b")
+    assert misplaced(pods) == []
+
+
+@pytest.mark.usefixtures("may_bind")
+async def test_a_scheduler_may_ask_the_planner_that_stands_by(plane: ControlPlane, stage: Stage, port: int) -> None:
+    """The two find each other by the address of their pages, and listen for schedulers on the same port."""
+    await stage.nodes(alike(2))
+    hosts = {"first": "127.0.0.1", "second": "127.0.0.2"}
+    options = {
+        name: ("--name", name, "--advertise", f"{host}:1", "--extender", f"{host}:{port}", *FOR)
+        for name, host in hosts.items()
+    }
+    with PlannerProcess(plane, "first", *options["first"]) as first:
+        async with asyncio.timeout(DEADLINE_S):
+            while first.page("/state")[0] != 200:
+                await asyncio.sleep(0.05)
+        with (
+            PlannerProcess(plane, "second", *options["second"]) as second,
+            SchedulerProcess(plane, configuration(f"http://{hosts['second']}:{port}/v1")),
+        ):
+            await stage.add(waiting("a"), opted_out("b"))
+            await stage.until_bound("a", "b")
+            assert counted(second, "bind", "forwarded") == 2
+            first.kill()
+            await stage.add(waiting("c"), opted_out("d"))
+            pods = await stage.until_bound("c", "d")
+    assert misplaced(pods) == []
+    assert len({thing for one in pods for thing in things_of(one)}) == 4 * (2 + 12)
