@@ -49,7 +49,7 @@ def real_answers(pods: list[dict[str, Any]]) -> dict[str, str]:
     """By Pod the allocation's text without its time, or the code of the refusal."""
     answers = {}
     for pod in pods:
-        text = pod["metadata"]["annotations"].get(keys.ALLOCATION)
+        text = (pod["metadata"].get("annotations") or {}).get(keys.ALLOCATION)
         name = pod["metadata"]["name"]
         if text is None:
             answers[name] = refusal(pod).partition(":")[0]
@@ -149,7 +149,7 @@ async def test_a_run_without_names_is_replayed_alike(plane: ControlPlane, stage:
     with PlannerProcess(plane):
         await stage.add(*random_pods(FIRST_SEED, AT_ONCE, stage.space))
         real = await stage.until(lambda pods: len(pods) == AT_ONCE and decided(pods))
-    given = [pod for pod in real if keys.ALLOCATION in pod["metadata"]["annotations"]]
+    given = [pod for pod in real if keys.ALLOCATION in (pod["metadata"].get("annotations") or {})]
     file, config = str(tmp_path / "nameless.json"), str(plane.kubeconfig("admin", "system:masters"))
     said = await say("capture", "cluster", "--anonymise", "--ours", "-o", file, "--kubeconfig", config)
     assert said.status == 0, said.err
