@@ -78,7 +78,7 @@ def test_who_asks_something_else_is_no_longer_tried_with_those_it_was_like() -> 
     drain(waiting)
     waiting.remove(PodUid("a"))
     waiting.wake()
-    tried = []
+    tried: list[str] = []
     while (request := waiting.next()) is not None and len(tried) < 5:
         tried.append(request.name)
         waiting.refused(request, SHORT)
