@@ -112,6 +112,7 @@ class RandomCluster:
             kinds += ["apart"] if self.maybe(0.06) else []
             pod = self._pod(f"old{i:03}", kinds)
             pod["spec"]["nodeName"] = self.draw.choice(self.node_names)
+            pod["spec"]["tolerations"] = [{"operator": "Exists"}]  # or a controller evicts it while others are judged
             pods.append(pod)
         return pods
 
