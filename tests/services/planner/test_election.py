@@ -142,6 +142,20 @@ async def test_a_leader_that_slept_does_not_believe_to_lead(kube: Kube) -> None:
         assert not a.leads
 
 
+async def test_a_term_ends_even_where_the_lease_is_lost_for_a_moment(server: FakeServer, kube: Kube) -> None:
+    clock = Clock()
+    async with candidate(kube, "a", clock) as a:
+        await a.elected()
+        deposed = asyncio.create_task(a.deposed())
+        server.store.remove(LEASES, LEASE_KEY)
+        rival = await write_lease(kube, LEASE_KEY, Lease("rival@", 10, 0.0, 0.0))
+        await until(lambda: not a.leads)
+        await write_lease(kube, LEASE_KEY, replace(rival, holder=""))
+        await a.elected()
+        async with asyncio.timeout(20):
+            await deposed
+
+
 async def test_a_renewal_without_an_answer_is_no_loss(server: FakeServer, kube: Kube) -> None:
     clock = Clock()
     async with candidate(kube, "a", clock) as a:

@@ -158,7 +158,7 @@ async def test_a_pod_without_a_place_is_told_so_in_words_that_do_not_move_and_ge
         world.remove(on_first[0])
         world.uses("n1", *on_first[1:])
         await world.until_bound("p")
-        assert not world.refusal("p")
+        await world.until(lambda: not world.refusal("p"))
         all_is_well(world)
 
 
@@ -317,6 +317,20 @@ async def test_a_binding_that_was_made_is_made_once_however_often_it_is_asked() 
         assert "already assigned" in (await scheduler.ask("bind", binding(pod, "n2")))["Error"]
         pod["metadata"]["uid"] = "another"
         assert "is not known" in (await scheduler.ask("bind", binding(pod, "n1")))["Error"]
+
+
+async def test_a_pod_that_is_bound_keeps_its_cards_whatever_is_asked_of_it() -> None:
+    async with world_of(nodes_of(2)) as world, scheduled(world) as scheduler:
+        world.add(gated("p"))
+        await world.until_bound("p")
+        await world.quiet()  # by now the planner has heard of it
+        other = "n2" if world.pod("p")["spec"]["nodeName"] == "n1" else "n1"
+        assert "already assigned" in (await scheduler.ask("bind", binding(world.pod("p"), other)))["Error"]
+        world.add(*(gated(f"q{i}") for i in range(8)))
+        await world.until(lambda: sum(bool(pod["spec"].get("nodeName")) for pod in world.pods) == 8)
+        await world.quiet()
+        assert sum(bool(world.refusal(f"q{i}")) for i in range(8)) == 1
+        all_is_well(world)
 
 
 async def test_a_scheduler_that_insists_on_a_node_gets_a_place_there_or_a_sentence() -> None:

@@ -5,6 +5,7 @@ for people. A planner that could not renew stops before another may begin.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -62,6 +63,7 @@ class Election:
         self._until_s = float("-inf")  # how long we may believe to lead
         self._rival: tuple[Lease, float] | None = None  # another's Lease, and when we saw it change last
         self._turn = asyncio.Condition()
+        self._terms = 0  # how often we began to lead
 
     @property
     def leads(self) -> bool:
@@ -81,9 +83,12 @@ class Election:
             await self._turn.wait_for(lambda: self.leads)
 
     async def deposed(self) -> None:
-        """Return when this planner leads no more."""
-        while (left_s := self._until_s - self._clock()) > 0:
-            await asyncio.sleep(left_s)
+        """Return when this planner leads no more, or led no more for a moment: somebody else may have in between."""
+        term = self._terms
+        while self._terms == term and (left_s := self._until_s - self._clock()) > 0:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(left_s), self._turn:
+                    await self._turn.wait()
 
     async def run(self) -> None:
         """Hold the Lease, or wait until it is free, for ever."""
@@ -114,6 +119,7 @@ class Election:
         found = self._lease or await read_lease(self._kube, self._key)
         if found is not None and not self._is_free(found, began_s):
             self._until_s = float("-inf")
+            await self._tell()
             return
         try:
             self._lease = await write_lease(self._kube, self._key, self._renewed(found))
@@ -121,8 +127,13 @@ class Election:
             self._lease = None
             return  # somebody was faster; the next look shows who
         if not self.leads:
+            self._terms += 1
             _LOG.info("leads", extra={"lease": "/".join(self._key), "holder": self._me.holder})
         self._until_s, self._rival = began_s + self._times.believed_s, None
+        await self._tell()
+
+    async def _tell(self) -> None:
+        """Those who wait for a turn of things look again."""
         async with self._turn:
             self._turn.notify_all()
 

@@ -97,7 +97,7 @@ class Extender:
         asked = wire.decode_binding(body)
         pod, planner = await self._booked(asked.uid, f"{asked.namespace}/{asked.name}")
         annotations = {}
-        if isinstance(pod.asks, Refusal) or pod.asks.is_planned:
+        if pod.node is None and (isinstance(pod.asks, Refusal) or pod.asks.is_planned):
             place = planner.move(pod, asked.node)
             if isinstance(place, Refusal):
                 return wire.failed(f"numaplace: {place.code}: {place.sentence}"), "refused"
@@ -130,16 +130,17 @@ class Extender:
 
     async def _booked(self, uid: PodUid, full_name: str) -> tuple[LivePod, Planner]:
         """The Pod in our own book, once it is there; NotNowError when that takes too long, or no book is kept."""
-        planner = self._planner()
-        if planner is None:
-            raise NotLeadingError("this planner has not listed the cluster yet, or leads no more")
         try:
             async with asyncio.timeout(_KNOWN_S):
-                while (pod := self._known(uid)) is None:
+                while True:
+                    planner, pod = self._planner(), self._known(uid)
+                    if planner is None:  # from the beginning, or its term ended while we waited
+                        raise NotLeadingError("this planner has not listed the cluster yet, or leads no more")
+                    if pod is not None:
+                        return pod, planner
                     await asyncio.sleep(_LOOK_S)
         except TimeoutError:
             raise NotNowError(f"Pod {full_name} with UID {uid} is not known, or not yet") from None
-        return pod, planner
 
 
 def broken(error: NumaplaceError) -> bytes:
