@@ -1,6 +1,7 @@
 """Identities that may do what is written down and nothing else, for whatever runs against the control plane."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
@@ -57,9 +58,20 @@ async def service_account(
     return replace(plane.access("nobody"), credentials=Fixed(Credential(token)), namespace=account.namespace)
 
 
+@asynccontextmanager
+async def granted(admin: Kube, user: str, rules: Sequence[Rule]) -> AsyncIterator[None]:
+    """For as long as it is entered `user` may do what `rules` say, beside what it may do anyway."""
+    await grant(admin, user, rules)
+    try:
+        yield
+    finally:
+        for resource in (_BINDINGS, _ROLES):
+            await admin.delete(resource, _named(user, rules))
+
+
 async def grant(admin: Kube, user: str, rules: Sequence[Rule]) -> None:
     """Let `user` do what `rules` say, beside what it may do already; a second grant of the same changes nothing."""
-    name = f"test:{user}:{sha256(repr(rules).encode()).hexdigest()[:8]}"
+    name = _named(user, rules)
     role = {
         "metadata": {"name": name},
         "rules": [{"apiGroups": [r.group], "resources": r.resources, "verbs": r.verbs} for r in rules],
@@ -74,3 +86,7 @@ async def grant(admin: Kube, user: str, rules: Sequence[Rule]) -> None:
             await admin.create(resource, body)
         except ConflictError:
             continue
+
+
+def _named(user: str, rules: Sequence[Rule]) -> str:
+    return f"test:{user}:{sha256(repr(rules).encode()).hexdigest()[:8]}"

@@ -33,6 +33,7 @@ from tests.services.planner.reader import allocation_of, double_grants, misplace
 
 NODES = 6
 PODS_A_ROUND = 8
+GRACE_S = 3.0
 LIES = (
     Answer(409, "Conflict"),
     Answer(410, "Expired"),
@@ -175,12 +176,13 @@ async def rounds(plane: ControlPlane, stage: Stage, seed: int) -> AsyncIterator[
     async with AsyncExitStack() as stack:
         proxy = await stack.enter_async_context(FaultyProxy(plane.access(PLANNER), plane.authority))
         kube = await stack.enter_async_context(Kube(proxy.access(), patience=Patience(10.0, 5.0)))
-        door = ("--extender", f"{there}:{port}", "--extender-for", ASKING)
-        process = stack.enter_context(PlannerProcess(plane, "planner", *door))
+        # An agent that was away may never have listed a Pod that has come and gone meanwhile: then the grace frees.
+        options = ("--extender", f"{there}:{port}", "--extender-for", ASKING, "--release-grace", f"{GRACE_S:g}")
+        process = stack.enter_context(PlannerProcess(plane, "planner", *options))
         asking = stack.enter_context(SchedulerProcess(plane, configuration(f"http://{here}:{port}/v1")))
         made = Rounds(plane, stage, random.Random(seed), process, proxy, asking)
         await stage.nodes(alike(NODES))
-        settings, seat = Settings(release_grace_s=600.0, extender_for=(ASKING,)), Seat(LEASE_KEY, "here", Times.of(2))
+        settings, seat = Settings(release_grace_s=GRACE_S, extender_for=(ASKING,)), Seat(LEASE_KEY, "here", Times.of(2))
         planner = run(kube, settings, Limits(), seat, Address(here, pages), made.wall, DoorAddress(here, port))
         tasks = [asyncio.create_task(planner), asyncio.create_task(_agents(stage))]
         try:

@@ -17,7 +17,7 @@ from numaplace.model.settings import Settings
 from numaplace.services.planner import DoorAddress, Limits, Seat, run
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.faulty_proxy import FaultyProxy
-from tests.cluster.identities import Rule, grant
+from tests.cluster.identities import Rule, granted
 from tests.cluster.nodes import alike
 from tests.cluster.planner_process import LEASE_KEY, PLANNER, PlannerProcess
 from tests.cluster.programs import free_ports
@@ -38,10 +38,10 @@ def port() -> int:
 
 
 @pytest.fixture
-async def may_bind(admin: Kube) -> str:
+async def may_bind(admin: Kube) -> AsyncIterator[str]:
     """Who may bind: the planner, beside the rights that the chart gives it as long as nobody asks it."""
-    await grant(admin, PLANNER, [Rule("", ("pods/binding",), ("create",))])
-    return PLANNER
+    async with granted(admin, PLANNER, [Rule("", ("pods/binding",), ("create",))]):
+        yield PLANNER
 
 
 @pytest.fixture
