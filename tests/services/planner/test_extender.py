@@ -217,7 +217,7 @@ async def test_a_plan_that_fails_without_a_question_is_made_anew_elsewhere() -> 
         async with asking(world, at, takes=all_but("n1", "n2"), sample=0) as scheduler:
             world.add(gated("p"))
             await world.until_bound("p")
-            assert world.pod("p")["spec"]["nodeName"] == "n3"
+            assert world.pod("p")["spec"]["nodeName"] in ("n3", "n4")
             assert scheduler.attempts["p"] <= 6
 
 

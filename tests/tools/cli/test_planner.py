@@ -58,6 +58,8 @@ def test_a_log_line_is_one_json_object() -> None:
     [
         (("--lease", "no-namespace"), "--lease: found 'no-namespace'; expected NAMESPACE/NAME"),
         (("--advertise", "10.0.0.1"), "--advertise: found '10.0.0.1'; expected HOST:PORT"),
+        (("--extender", "8481"), "--extender: found '8481'; expected HOST:PORT"),
+        (("--extender-clients", "ca.crt"), "--extender-clients: found no --extender-tls; expected both"),
         (("--ungate-after", "60"), "--ungate-after: found 60; expected --extender beside it"),
     ],
 )

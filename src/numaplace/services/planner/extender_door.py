@@ -68,19 +68,22 @@ class Door:
                 with _listening(self._address) as listening:
                     await self._listen(runner, listening)
         finally:
-            await _close(runner)
+            await runner.cleanup()
 
     async def _listen(self, runner: web.AppRunner, listening: socket.socket) -> None:
         """Serve the socket; with new certificates by a second listener, before the first one goes."""
         tls = self._address.tls
-        site = await _site(runner, listening, None if tls is None else tls.serving())
+        listener = await _listener(runner, listening, None if tls is None else tls.serving())
         rotation = None if tls is None else Rotation(tls)
-        while True:
-            await asyncio.sleep(self._limits.tick_s)
-            context = None if rotation is None else rotation.renewed()
-            if context is not None:
-                before, site = site, await _site(runner, listening, context)
-                await before.stop()
+        try:
+            while True:
+                await asyncio.sleep(self._limits.tick_s)
+                context = None if rotation is None else rotation.renewed()
+                if context is not None:
+                    before, listener = listener, await _listener(runner, listening, context)
+                    await before.stop()
+        finally:
+            await listener.stop()
 
     def _handler(self, name: str, verb: Verb) -> Handler:
         async def handle(request: web.Request) -> web.Response:
@@ -133,19 +136,26 @@ class Door:
             raise NotNowError(f"the planner that leads is out of reach at {url}: {error}") from error
 
 
-async def _close(runner: web.AppRunner) -> None:
-    """Stop listening, then end all connections: asyncio tells of the last ones two turns of its loop later."""
-    for site in tuple(runner.sites):
-        await site.stop()
-    for _ in range(3):
-        await asyncio.sleep(0)
-    await runner.cleanup()
+@dataclass(frozen=True, slots=True)
+class _Listener:
+    """One listener on the socket of the door, with one set of certificates."""
+
+    site: web.SockSite
+    socket: socket.socket
+
+    async def stop(self) -> None:
+        """Take no more connections, let in those that were taken, then close: asyncio loses what comes in between."""
+        asyncio.get_running_loop().remove_reader(self.socket.fileno())
+        for _ in range(3):
+            await asyncio.sleep(0)
+        await self.site.stop()
 
 
-async def _site(runner: web.AppRunner, listening: socket.socket, context: ssl.SSLContext | None) -> web.SockSite:
-    site = web.SockSite(runner, listening.dup(), ssl_context=context)
+async def _listener(runner: web.AppRunner, listening: socket.socket, context: ssl.SSLContext | None) -> _Listener:
+    own = listening.dup()
+    site = web.SockSite(runner, own, ssl_context=context)
     await site.start()
-    return site
+    return _Listener(site, own)
 
 
 def _listening(address: DoorAddress) -> socket.socket:
