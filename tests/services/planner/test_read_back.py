@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from numaplace.adapters.kube.fake import Answer
 from numaplace.model import keys
 from tests.services.planner.reader import allocation_of, double_grants, misplaced, pin_of
 from tests.services.planner.world import gated, nodes_of, world_of
@@ -183,6 +184,23 @@ async def test_an_owned_pod_whose_node_the_scheduler_refuses_is_evicted() -> Non
         world.add(gated("p"))  # what its owner makes
         await world.until_bound("p")
         assert world.pod("p")["spec"]["nodeName"] == "n2"  # not the node where it failed
+
+
+async def test_a_pod_that_is_bound_before_it_can_be_evicted_stays() -> None:
+    async with world_of(nodes_of(), scheduling=False) as world:
+        world.start()
+        pod = gated("p")
+        owned(pod)
+        world.add(pod)
+        await world.until(lambda: pin_of(world.pod("p")) == "n1")
+        world.server.fail(Answer(503), "POST", "/eviction", 10_000)
+        world.change("p", unschedulable)
+        await world.until(lambda: world.asked("POST", "/eviction") > 1)
+        world.bind("p", "n1")
+        await world.quiet()
+        world.server.faults.clear()
+        await world.quiet()
+        assert world.pod("p")["spec"]["nodeName"] == "n1"
 
 
 async def test_a_bare_pod_whose_node_the_scheduler_refuses_is_reported_once() -> None:

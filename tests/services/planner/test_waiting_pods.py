@@ -79,6 +79,17 @@ async def test_a_node_is_held_back_for_a_pod_only_as_long_as_that_waits() -> Non
         await world.until_bound("small")
 
 
+async def test_what_a_running_pod_gives_back_by_a_resize_goes_to_who_waits() -> None:
+    async with world_of(nodes_of()) as world:
+        world.start()
+        world.add(gated("big", gpus=0, cpus=12, annotations={}, gates=(), nodeName="n1"))
+        world.add(gated("p", gpus=0, cpus=6))
+        await world.until_refused("p")
+        less = {"limits": {"cpu": "2"}, "requests": {"cpu": "2"}}
+        world.change("big", lambda pod: pod["spec"]["containers"][0].update(resources=less))
+        await world.until_bound("p")
+
+
 async def test_devices_of_an_ended_pod_are_not_given_away_while_the_node_lists_it() -> None:
     async with world_of(nodes_of()) as world:
         await full_world_with(world, "p")

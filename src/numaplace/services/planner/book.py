@@ -106,13 +106,20 @@ class Book:
         self._changed.add(name)
         if isinstance(event, PodEnded):
             self._ending.add(name)
-        if gone or isinstance(event, NodeSeen | NodeGone | ReportArrived | PodEnded | PodRelabelled):
+        if gone or _may_free(before, event):
             self._freed.add(name)
         return None
 
 
 def _has_ended(node: NodeState | None) -> bool:
     return node is not None and any(one.phase is Phase.RELEASING for one in node.holders.values())
+
+
+def _may_free(node: NodeState | None, event: Event) -> bool:
+    """Whether the event may open the node to a Pod that waits: a Pod that is there may also come to hold less."""
+    if isinstance(event, PodHeld | PodGranted | PodBound):
+        return node is not None and event.request.uid in node.holders
+    return isinstance(event, NodeSeen | NodeGone | ReportArrived | PodEnded | PodRelabelled)
 
 
 def _only_confirms(node: NodeState | None, event: Event) -> bool:

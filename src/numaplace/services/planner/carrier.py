@@ -6,7 +6,7 @@ that changed: then the Pod is read again and its state says what is next.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 
 from numaplace.adapters.kube import Backoff, ConflictError, InvalidError, KubeError, NotFoundError
@@ -56,8 +56,7 @@ class Carrier:
     def carry(self, pod: LivePod, request: PodRequest, allocation: Allocation, *, hinted: bool = False) -> None:
         """Begin; the plan counts as outstanding until the Pod is bound, gone or given up."""
         self.outstanding[pod.uid] = self._loop.time()
-        self._busy.setdefault(pod.uid, None)
-        self._group.create_task(self._carry(pod, request, allocation, hinted))
+        self._when_free(pod.uid, lambda: self._begin(pod.uid, self._carry(pod, request, allocation, hinted)))
 
     async def _carry(self, pod: LivePod, request: PodRequest, allocation: Allocation, hinted: bool) -> None:
         """End the wait, again and again until it is done or the plan is no good any more.
@@ -186,15 +185,20 @@ class Carrier:
         self.outstanding.pop(pod.uid, None)
         self._notices.given_up(pod, why)
         if pod.owned:
-            self._once(pod, lambda: self._writes.evict(pod))
+            self._once(pod, lambda: self._evict(pod))
+
+    async def _evict(self, pod: LivePod) -> bool:
+        """Ask the Pod to go, unless the scheduler has taken it after all while we could not ask."""
+        now = self._keeper.pods.get(pod.uid)
+        return (now is not None and now.node != pod.node) or await self._writes.evict(pod)
 
     def _once(self, pod: LivePod, write: Write) -> None:
         """Begin to write to a Pod as soon as nothing else does; a later wish takes the place of one that waits."""
-        self._when_free(pod.uid, lambda: self._begin(pod, write))
+        self._when_free(pod.uid, lambda: self._begin(pod.uid, self._until_done(pod, write)))
 
-    def _begin(self, pod: LivePod, write: Write) -> None:
-        self._busy[pod.uid] = None
-        self._group.create_task(self._until_done(pod, write))
+    def _begin(self, uid: PodUid, task: Coroutine[None, None, None]) -> None:
+        self._busy[uid] = None
+        self._group.create_task(task)
 
     def _when_free(self, uid: PodUid, act: Act) -> None:
         if uid in self._busy:
