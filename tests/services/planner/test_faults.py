@@ -107,6 +107,20 @@ async def test_a_pod_that_goes_while_it_is_written_to_is_no_plan_under_way() -> 
         await world.until_bound("comes")
 
 
+async def test_a_pod_that_cannot_be_read_for_a_while_ends_no_planner() -> None:
+    async with world_of(nodes_of()) as world:
+        world.start()
+        world.server.fail(Answer(503), "PATCH", "/pods/p", 10_000)
+        world.add(gated("p"))
+        await world.until(lambda: world.asked("PATCH", "/pods/p") > 0)
+        world.change("p", lambda pod: pod["spec"].update(priority="high"))
+        reads = world.asked("GET", "/pods/p")
+        await world.until(lambda: world.asked("GET", "/pods/p") >= reads + 2)
+        world.change("p", lambda pod: pod["spec"].update(priority=0))
+        world.server.faults.clear()
+        await world.until_bound("p")
+
+
 async def test_a_node_that_goes_while_it_is_planned_is_replaced_by_another() -> None:
     async with world_of(nodes_of(), scheduling=False) as world:
         world.server.fail(Answer(503), "PATCH", "/pods/p", 1000)
@@ -144,6 +158,8 @@ async def test_a_pod_that_asks_something_else_while_it_is_planned_gets_that() ->
         world.start()
         await world.until(lambda: world.asked("PATCH") > 0)
         world.change("p", lambda pod: pod["metadata"]["annotations"].update({keys.CPU_RULE: "spread"}))
+        reads = world.asked("GET", "/pods/p")
+        await world.until(lambda: world.asked("GET", "/pods/p") > reads)  # it has seen that, and no write is under way
         world.server.faults.clear()
         await world.until_bound("p")
         assert allocation_of(world.pod("p"))["containers"]["main"]["cpus"] == "0-3"  # four cores, one thread of each

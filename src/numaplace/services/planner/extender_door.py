@@ -9,6 +9,7 @@ import socket
 import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from time import perf_counter
 
 import aiohttp
@@ -16,7 +17,7 @@ from aiohttp import web
 
 from numaplace.model.errors import InputError
 from numaplace.services.planner.extender import Extender, NotLeadingError, NotNowError, broken
-from numaplace.services.planner.extender_tls import Rotation, TlsFiles
+from numaplace.services.planner.extender_tls import Rotation, Seen, TlsFiles
 from numaplace.services.planner.limits import Limits
 from numaplace.services.planner.metrics import Metrics
 
@@ -127,13 +128,19 @@ class Door:
         url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{self._address.port}/v1/{name}"
         try:
             async with self._session.post(
-                url, data=body, headers={_FORWARDED: "1"}, ssl=True if tls is None else tls.asking()
+                url, data=body, headers={_FORWARDED: "1"}, ssl=True if tls is None else _asking(tls, tls.seen())
             ) as response:
                 if response.status == 200:
                     return await response.read()
                 raise NotNowError(f"the planner that leads answers {response.status} at {url}")
         except (aiohttp.ClientError, OSError) as error:
             raise NotNowError(f"the planner that leads is out of reach at {url}: {error}") from error
+
+
+@lru_cache(maxsize=1)
+def _asking(files: TlsFiles, _: Seen) -> ssl.SSLContext:
+    """One context for each version of the files: connections are kept by it, and used again."""
+    return files.asking()
 
 
 @dataclass(frozen=True, slots=True)

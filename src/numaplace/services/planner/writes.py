@@ -92,12 +92,15 @@ class Writes:
             )
 
     async def reread(self, pod: LivePod, settings: Settings) -> LivePod | None:
-        """The Pod of this UID as it is now, or None when it is gone."""
+        """The Pod of this UID as it is now, or None when it is gone; KubeError where it cannot be read."""
         try:
             body = await self._kube.get(PODS, pod.name, pod.namespace)
         except NotFoundError:
             return None
-        found = wire.live_pod_of(msgspec.json.decode(body, type=PodObject), settings)
+        try:
+            found = wire.live_pod_of(msgspec.json.decode(body, type=PodObject), settings)
+        except msgspec.DecodeError as error:
+            raise KubeError(f"Pod {pod.full_name} is no Pod: {error}") from error
         return found if found.uid == pod.uid else None
 
     async def _patch(
