@@ -20,7 +20,7 @@ from numaplace.decide.track.events import (
 )
 from numaplace.decide.track.reduce import reduce
 from numaplace.decide.track.steady import steadied
-from numaplace.decide.track.violations import absent, violations
+from numaplace.decide.track.violations import absent, unusable, violations
 
 __all__ = [
     "Event",
@@ -39,5 +39,6 @@ __all__ = [
     "reduce",
     "rivals",
     "steadied",
+    "unusable",
     "violations",
 ]

@@ -36,6 +36,16 @@ def absent(node: NodeState, allocation: Allocation) -> list[str]:
     return [] if node.topology is None else list(_absent(node.topology, node.reserved, allocation))
 
 
+def unusable(node: NodeState, allocation: Allocation) -> list[str]:
+    """The same of a promise, which may still be changed: a card that broke is no good either."""
+    if node.topology is None:
+        return []
+    faults = {card.pci: card.fault for card in node.topology.gpus} | {hca.name: hca.fault for hca in node.topology.hcas}
+    cards = [("GPU", gpu.pci) for gpu in allocation.gpus] + [("HCA", hca.name) for hca in allocation.hcas]
+    broken = [f"owns {kind} {card}, which must not be used: {faults[card]}" for kind, card in cards if faults.get(card)]
+    return absent(node, allocation) + broken
+
+
 def _absent(topology: Topology, reserved: CpuSet, allocation: Allocation) -> Iterator[str]:
     usable = topology.online - reserved
     if strange := allocation.cpus - usable:

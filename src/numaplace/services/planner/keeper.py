@@ -294,6 +294,7 @@ class Keeper:
     def _apply_report(self, name: NodeName) -> None:
         report = self._reports.known[name]
         self._book.apply(name, ReportArrived(name, report.topology, report.reserved, report.in_use, report.found))
+        self._stages.review(name)
         if self._reports.is_silent(name):
             self._book.apply(name, NodeSilent(name))
 

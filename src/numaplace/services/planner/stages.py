@@ -8,7 +8,7 @@ as long as it can be true.
 from collections.abc import Callable, Mapping
 
 from numaplace.decide.rules import check_promised
-from numaplace.decide.track import PodBound, PodEnded, PodGranted, PodHeld, PodReleased, absent, rivals
+from numaplace.decide.track import PodBound, PodEnded, PodGranted, PodHeld, PodReleased, absent, rivals, unusable
 from numaplace.model.allocation import Allocation
 from numaplace.model.cluster import Holder, NodeState, Phase
 from numaplace.model.ids import NodeName, PodUid
@@ -58,6 +58,18 @@ class Stages:
         known = node.topology is not None and not node.stale
         return known and check_promised(request, node, self._book.company, self._settings) is None
 
+    def review(self, name: NodeName) -> None:
+        """A node reported anew: what it cannot give any more is not promised to those who are not bound yet."""
+        node = self._book.nodes[name]
+        for uid, holder in node.holders.items():
+            if (
+                holder.phase is Phase.HELD
+                and uid in self._pods
+                and (why := _lost(node, holder.request, holder.allocation))
+            ):
+                self.release(uid)
+                self._displaced(uid, why)
+
     def release(self, uid: PodUid) -> None:
         """Take back what a Pod has in the book."""
         name = self._book.where.get(uid)
@@ -86,7 +98,7 @@ class Stages:
         if allocation is None or allocation.node != pod.hint or isinstance(pod.asks, Refusal):
             return None
         node = self._book.nodes.get(allocation.node)
-        if node is None or not self.takes(node, pod.asks):
+        if node is None or not self.takes(node, pod.asks) or _lost(node, pod.asks, allocation):
             return None
         return allocation if self._claim(pod, pod.asks, allocation, Phase.HELD) is None else None
 
@@ -114,7 +126,8 @@ class Stages:
             self._heed(pod, to, holder)
             return
         self.release(pod.uid)
-        refusal = self._claim(pod, request, said, Phase.HELD) if said.node == to else _elsewhere(pod, to)
+        refusal = _elsewhere(pod, to) if said.node != to else _lost(self._book.nodes[to], request, said)
+        refusal = refusal or self._claim(pod, request, said, Phase.HELD)
         if refusal is not None:
             self._news.append(Broken(pod, refusal))
 
@@ -223,3 +236,9 @@ def order_of(pod: LivePod) -> tuple[int, float, str, str]:
 
 def _elsewhere(pod: LivePod, to: NodeName) -> Refusal:
     return Refusal(Code.NODE_RULE, f"Pod {pod.full_name} is kept to node {to}, but its allocation is not of it", to)
+
+
+def _lost(node: NodeState, request: PodRequest, promised: Allocation | None) -> Refusal | None:
+    """What of a promise the node cannot give any more, by its last report."""
+    lost = [] if promised is None else unusable(node, promised)
+    return Refusal(Code.NODE_RULE, f"Pod {request.full_name} {lost[0]}", node.name) if lost else None
