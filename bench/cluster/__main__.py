@@ -43,6 +43,7 @@ async def run(parts: list[str], sizes: list[int], pods: int, paces: list[float],
 
 async def _before_the_extender(field: Field, pods: int) -> AsyncIterator[tuple[str, Burst]]:
     """Side by side on the same nodes; the chart is installed on the way."""
+    await stock(field, max(1, pods // 4))  # not told: everything is cold
     yield "stock", await stock(field, pods)
     yield "plain Pods", await stock(field, pods, Kind.PLAIN)
     await field.install()

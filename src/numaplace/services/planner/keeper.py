@@ -110,8 +110,8 @@ class Keeper:
         """The index, brought up to date."""
         changed, nodes = self._book.take_changed(), self._book.nodes
         self.index.update(*(nodes[name] for name in changed if name in nodes))
-        for name in changed - nodes.keys():
-            if name in self.index.rows.position:
+        for name in changed:
+            if name not in nodes and name in self.index.rows.position:
                 self.index.remove(name)
         return self.index
 
