@@ -47,7 +47,7 @@ class Carrier:
         self._group, self._pause = group, pause
         self._loop = asyncio.get_running_loop()
         self.outstanding: dict[PodUid, float] = {}  # plans under way, and when they began
-        self._busy: dict[PodUid, Act | None] = {}  # Pods that a task writes to now, and what is to be done then
+        self._busy: dict[PodUid, list[Act]] = {}  # Pods that a task writes to now, and what is to be done then
         self.failed: Failed = lambda *_: None
         self.again: Callable[[], None] = lambda: None
 
@@ -193,26 +193,28 @@ class Carrier:
         return (now is not None and now.node != pod.node) or await self._writes.evict(pod)
 
     def _once(self, pod: LivePod, write: Write) -> None:
-        """Begin to write to a Pod as soon as nothing else does; a later wish takes the place of one that waits."""
+        """Begin to write to a Pod as soon as nothing else does."""
         self._when_free(pod.uid, lambda: self._begin(pod.uid, self._until_done(pod, write)))
 
     def _begin(self, uid: PodUid, task: Coroutine[None, None, None]) -> None:
-        self._busy[uid] = None
+        self._busy[uid] = []
         self._group.create_task(task)
 
     def _when_free(self, uid: PodUid, act: Act) -> None:
+        """Now, or as soon as nothing else is written to the Pod; then in the order of the wishes."""
         if uid in self._busy:
-            self._busy[uid] = act
+            self._busy[uid].append(act)
         else:
             act()
 
     def _done(self, uid: PodUid) -> None:
         """The task that wrote to the Pod is over: what came up meanwhile is done now."""
-        act = self._busy.pop(uid, None)
+        acts = self._busy.pop(uid, [])
         if uid not in self._keeper.pods:
             self.outstanding.pop(uid, None)
-        elif act is not None:
-            act()
+            return
+        for act in acts:  # the first begins; the others wait for it again
+            self._when_free(uid, act)
 
     async def _until_done(self, pod: LivePod, write: Write) -> None:
         """One write, repeated until it is done (its answer is not False) or the Pod is gone."""

@@ -246,8 +246,9 @@ class Keeper:
         return self._book.take(allocation.node, PodGranted(request, allocation, self._clock()))
 
     def release(self, uid: PodUid) -> None:
-        """Take back what was promised to a Pod."""
-        self._stages.release(uid)
+        """Take back what was promised to a Pod; what a bound Pod has stays its own."""
+        if self.promised(uid) is not None:
+            self._stages.release(uid)
 
     def _going_to(self, uid: PodUid) -> NodeName | None:
         """Where a Pod that is past the gate is on its way to: the promise, or what it is kept to."""

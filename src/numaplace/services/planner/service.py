@@ -110,7 +110,7 @@ class Process:
     ) -> None:
         self._kube, self._limits, self._address = kube, limits, address
         me = Candidate(seat.name or socket.gethostname(), "" if address is None else address.known_as)
-        self._election = Election(kube, seat.lease, me, seat.times, time.monotonic, wall)
+        self._election = Election(kube, seat.lease, me, seat.times, _awake_or_not, wall)
         self._metrics = Metrics()
         self._keeper = Keeper(settings, limits, time.monotonic, wall)
         self._writes = Writes(kube, self._metrics, wall, me.name, lambda: self._election.leads)
@@ -182,3 +182,8 @@ class Process:
 
 class _TermOverError(Exception):
     """The Lease is lost: all that plans and writes ends."""
+
+
+def _awake_or_not() -> float:
+    """Seconds that go on while the machine is suspended, as those of the other planners do."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)

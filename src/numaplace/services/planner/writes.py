@@ -52,7 +52,7 @@ class Writes:
 
     async def hint(self, pod: LivePod, allocation: Allocation) -> None:
         """Say where the Pod is to go and what it gets there."""
-        await self._patch("hint", pod, wire.hint(pod, allocation, self._now()), "status")
+        await self._patch("hint", pod, wire.hint(pod, allocation, self._now()), "status", once=True)
 
     async def ungate(self, pod: LivePod, request: PodRequest, allocation: Allocation) -> None:
         """Say what the Pod gets, and let the scheduler have it for the planned node only.
@@ -67,7 +67,7 @@ class Writes:
 
     async def correct(self, pod: LivePod, allocation: Allocation) -> None:
         """Another allocation for a Pod that cannot leave its node."""
-        await self._patch("correct", pod, wire.corrected(pod, allocation))
+        await self._patch("correct", pod, wire.corrected(pod, allocation), once=True)
 
     async def refuse(self, pod: LivePod, refusal: Refusal) -> None:
         """Say in the Pod's condition why it has no place."""
