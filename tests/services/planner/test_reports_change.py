@@ -10,7 +10,9 @@ from numaplace.adapters.kube.fake import Answer
 from numaplace.model.cluster import NodeState
 from numaplace.model.topology import Topology
 from tests.cluster.nodes import report_object
+from tests.services.planner.asking import door
 from tests.services.planner.reader import allocation_of, pin_of
+from tests.services.planner.test_extender import ASKED
 from tests.services.planner.test_read_back import gpus, one_gpu
 from tests.services.planner.world import World, gated, nodes_of, world_of
 
@@ -107,3 +109,15 @@ async def test_a_pod_that_cannot_leave_its_node_gets_something_else_there(loss: 
         assert not set(lost) & set(lost.parse(after["cpus"]))
     else:
         assert after["gpus"][0]["pci"] != before["gpus"][0]["pci"]
+
+
+@pytest.mark.parametrize("loss", [_without_cards, _with_broken_cards])
+async def test_a_pod_whose_scheduler_asks_gets_another_hint(loss: Loss) -> None:
+    node = nodes_of()[0]
+    async with world_of([node], scheduling=False) as world:
+        world.add(gated("p"))
+        world.start(settings=ASKED, door=door())
+        await world.until(lambda: not world.pod("p")["spec"].get("schedulingGates"))
+        lost = allocation_of(world.pod("p"))["containers"]["main"]["gpus"][0]["pci"]
+        report(world, loss(node, [lost]))
+        await world.until(lambda: allocation_of(world.pod("p"))["containers"]["main"]["gpus"][0]["pci"] != lost)
