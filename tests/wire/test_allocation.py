@@ -124,6 +124,7 @@ BROKEN = [
     (changed(containers={"a": {"gpus": [{"index": 0}]}}), "gpus[0]"),
     (changed(containers={"a": {"hcas": [{"pci": "0000:3a:00.0"}]}}), "hcas[0].name: found nothing"),
     (changed(charges=[{"numa": 0, "cpu_milli": -1}]), "charges: found an amount below 0"),
+    (changed(charges=[{"numa": 0, "cpu_milli": 10**400}]), "charges: found an amount beyond 2^63"),
     (changed(charges=[{"numa": 0, "hugepages": {"2MB": 1}}]), "hugepages: found '2MB'; expected a page size"),
     ([], "found a list; expected a mapping"),
 ]

@@ -42,6 +42,9 @@ class _Share(_Part):
     hcas: list[_Hca] = []
 
 
+_MOST = 2**63 - 1  # what quantities of Kubernetes can be; JSON knows no bound
+
+
 class _Reached(_Part, rename="kebab"):
     width: int
     gpu_hca: str | None = None
@@ -156,8 +159,11 @@ def _charge_text(charge: NumaCharge) -> _Charge:
 
 
 def _charge(charge: _Charge, where: str) -> NumaCharge:
-    if min(charge.numa, charge.cpu_milli, charge.memory_bytes, *charge.hugepages.values(), 0) < 0:
+    amounts = (charge.numa, charge.cpu_milli, charge.memory_bytes, *charge.hugepages.values())
+    if min(amounts) < 0:
         raise InputError(where, found="an amount below 0", wanted="amounts of 0 or more")
+    if max(amounts) > _MOST:
+        raise InputError(where, found="an amount beyond 2^63", wanted="amounts that a machine can have")
     pages = sorted((_page_bytes(size, where), count) for size, count in charge.hugepages.items())
     return NumaCharge(
         numa=NumaId(charge.numa),
