@@ -126,7 +126,7 @@ class Bound:
     def rate(self, names: Iterable[str]) -> float:
         """Pods a second, from the first to the last binding."""
         times = sorted(self.at_s[name] for name in names)
-        return (len(times) - 1) / (times[-1] - times[0])
+        return (len(times) - 1) / max(times[-1] - times[0], 1e-3)  # a few may be told at one time
 
     async def watch(self, admin: Kube) -> None:
         """Take down what is bound from now on, for ever; the server may end a watch at any time."""
