@@ -3,6 +3,7 @@
 NUMAPLACE_EQUIVALENCE_SEEDS is how many lists of Pods are tried, NUMAPLACE_EQUIVALENCE_SEED the first of them.
 """
 
+import asyncio
 import json
 import os
 from dataclasses import replace
@@ -12,8 +13,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from numaplace.adapters.kube.resources import PODS
+from numaplace.adapters.kube import Key
+from numaplace.adapters.kube.resources import CLAIMS, PODS, VOLUMES
 from numaplace.model import keys
+from numaplace.model.keys import HOSTNAME
 from numaplace.model.settings import Settings
 from numaplace.tools.report.outcome import Outcome
 from numaplace.tools.sim.arrivals import intake_of, pods_of
@@ -29,9 +32,9 @@ from tests.cluster.planner_process import PLANNER, PlannerProcess
 from tests.cluster.programs import free_ports
 from tests.cluster.random_pods import CLASSES, NODES, random_pods
 from tests.cluster.scheduler_process import ASKING, SchedulerProcess, configuration
-from tests.cluster.stage import GATE, Stage, is_bound, refusal
-from tests.services.planner.reader import misplaced
-from tests.tools.live.console import say
+from tests.cluster.stage import DEADLINE_S, GATE, Stage, gated, gone, is_bound, listed, refusal
+from tests.services.planner.reader import allocation_of, misplaced
+from tests.tools.live.console import same_place, say
 
 SEEDS = int(os.environ.get("NUMAPLACE_EQUIVALENCE_SEEDS", "3"))
 FIRST_SEED = int(os.environ.get("NUMAPLACE_EQUIVALENCE_SEED", "1"))
@@ -75,11 +78,17 @@ def on_paper(pods: list[dict[str, Any]], settings: Settings, *, one_by_one: bool
     return paper_answers(play(intake.arrivals, contender("numaplace", cluster_of(nodes), settings, seed=0)))
 
 
-async def replayed(plane: ControlPlane, folder: Path, *options: str) -> dict[str, Any]:
-    """The cluster captured as an administrator does it, and decided again on paper."""
+async def capture(plane: ControlPlane, folder: Path, *options: str) -> str:
+    """The cluster captured as an administrator does it."""
     file, config = str(folder / "cluster.json.gz"), str(plane.kubeconfig("admin", "system:masters"))
     said = await say("capture", "cluster", "-o", file, "--kubeconfig", config, *options)
     assert said.status == 0, said.err
+    return file
+
+
+async def replayed(plane: ControlPlane, folder: Path, *options: str) -> dict[str, Any]:
+    """The cluster as it is, decided again on paper."""
+    file = await capture(plane, folder, *options)
     document = (await say("simulate", "--nodes", file, "--pods", file, "--replay", "-o", "json", *options)).document
     found: dict[str, Any] = document["replayed"]
     return found
@@ -142,6 +151,64 @@ async def test_with_the_extender_the_answers_are_the_same(plane: ControlPlane, s
     assert misplaced(real) == []
     given = [name for name, answer in answers.items() if answer.startswith("{")]
     assert await replayed(plane, tmp_path) == {"recorded": len(given), "differing": []}
+
+
+async def test_what_a_capture_would_do_the_planner_then_does(plane: ControlPlane, stage: Stage, tmp_path: Path) -> None:
+    """With Pods behind gates of others, and with claims: bound, missing, and for one Pod at a time."""
+    volume = f"v-{stage.space}"
+    await stage.nodes(described(NODES))
+    await on_node(stage, volume, "paged-2")
+    queued = gated("queued", gpus=2, cpus=4, priorityClassName="test-high", schedulingGates=[{"name": "example.com/q"}])
+    await stage.add(queued, *(with_claim(name, name) for name in ("missing", "data")), with_claim("second", "data"))
+    await stage.add(*random_pods(FIRST_SEED, AT_ONCE, stage.space))
+    await stage.until(lambda pods: len(pods) == AT_ONCE + 4)
+    file = await capture(plane, tmp_path)
+    try:
+        with PlannerProcess(plane):
+            real = await stage.until(lambda pods: decided([pod for pod in pods if pod["metadata"]["name"] != "queued"]))
+    finally:
+        await gone(stage.admin, VOLUMES, Key("", volume))
+    given = {f"{stage.space}/{pod['metadata']['name']}": allocation_of(pod) for pod in real if allocation_of(pod)}
+    paper = (await say("simulate", "--nodes", file, "--pods", file, "-o", "json")).document
+    landings = {one["pod"]: one for one in paper["pods"]}
+    assert landings.keys() == given.keys()
+    assert [name for name, place in given.items() if not same_place(landings[name], place)] == []
+    assert landings[f"{stage.space}/data"]["node"] == "paged-2"
+    refused = {f"{stage.space}/{pod['metadata']['name']}": refusal(pod).partition(":")[0] for pod in real}
+    assert {one["pod"]: one["code"] for one in paper["unplaced"]} == {
+        pod: code for pod, code in refused.items() if code
+    }
+    assert {refused[f"{stage.space}/{name}"] for name in ("missing", "second")} == {"NODE_RULE"}
+    (note,) = (one for one in paper["notes"] if one.startswith("left out"))
+    assert note.endswith(f"(example.com/q): {stage.space}/queued")
+    assert await replayed(plane, tmp_path) == {"recorded": len(given), "differing": []}
+
+
+def with_claim(name: str, claim: str) -> dict[str, Any]:
+    return gated(name, gpus=1, cpus=2, volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": claim}}])
+
+
+async def on_node(stage: Stage, volume: str, node: str) -> None:
+    """A claim `data` bound to a volume that only one node has."""
+    here = {"matchExpressions": [{"key": HOSTNAME, "operator": "In", "values": [node]}]}
+    size, modes = {"requests": {"storage": "1Gi"}}, ["ReadWriteOncePod"]
+    spec = {"accessModes": modes, "storageClassName": "", "volumeName": volume, "resources": size}
+    await stage.admin.create(CLAIMS, {"metadata": {"name": "data"}, "spec": spec}, stage.space)
+    made = {
+        "capacity": {"storage": "1Gi"},
+        "accessModes": modes,
+        "hostPath": {"path": "/v"},
+        "claimRef": {"namespace": stage.space, "name": "data"},
+        "nodeAffinity": {"required": {"nodeSelectorTerms": [here]}},
+    }
+    await stage.admin.create(VOLUMES, {"metadata": {"name": volume}, "spec": made})
+    async with asyncio.timeout(DEADLINE_S):
+        while not any((one.get("status") or {}).get("phase") == "Bound" for one in await claims(stage)):
+            await asyncio.sleep(0.05)
+
+
+async def claims(stage: Stage) -> list[dict[str, Any]]:
+    return await listed(stage.admin, CLAIMS, stage.space)
 
 
 async def test_a_run_without_names_is_replayed_alike(plane: ControlPlane, stage: Stage, tmp_path: Path) -> None:

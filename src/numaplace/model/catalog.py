@@ -1,10 +1,10 @@
 """Catalog: what the node rules look up beside nodes and Pods: namespaces, claims and volumes.
 
-The planner keeps one by watching; on paper there is none, and only the rules that need
-it are left out.
+The planner keeps one by watching, a simulation reads it from a capture; where there is
+none, only the rules that need it are left out.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -71,3 +71,13 @@ class Catalog:
     claims: Mapping[tuple[str, str], Claim] = field(default_factory=dict)
     volumes: Mapping[str, Volume] = field(default_factory=dict)
     classes: Mapping[str, StorageClass] = field(default_factory=dict)
+
+
+def catalog_of(entries: Iterable[Entry]) -> Catalog:
+    """The catalog of these; of two with one name the later counts."""
+    entries = tuple(entries)
+    return Catalog(
+        {(one.namespace, one.name): one for one in entries if isinstance(one, Claim)},
+        {one.name: one for one in entries if isinstance(one, Volume)},
+        {one.name: one for one in entries if isinstance(one, StorageClass)},
+    )

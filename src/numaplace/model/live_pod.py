@@ -4,6 +4,7 @@
 stage. The way: waits → (a hold, a hint) → released or open → bound → ended.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -59,7 +60,7 @@ class LivePod:
         if self.node is not None:
             return Stage.BOUND
         if self.gates:
-            return Stage.WAITS if self.gates == (PLAN_GATE,) else Stage.FOREIGN
+            return Stage.FOREIGN if foreign_gates(self.gates) else Stage.WAITS
         if self.asked:
             return Stage.OPEN
         planned = self.allocation is not None and (self.pin is not None or self.hint is not None)
@@ -68,16 +69,23 @@ class LivePod:
     @property
     def pin(self) -> NodeName | None:
         """The one node that its required affinity allows by name, or None."""
-        if isinstance(self.asks, Refusal):
-            return None
-        terms = [term for term in self.asks.rules.required_terms or () if term.labels or term.fields]
-        names = {_named_node(term) for term in terms}
-        return names.pop() if len(names) == 1 else None
+        return None if isinstance(self.asks, Refusal) else pin_of(self.asks.rules)
 
     @property
     def destination(self) -> NodeName | None:
         """The node that a Pod without gates can only go to, or is told to try first."""
         return self.pin or self.hint
+
+
+def foreign_gates(gates: Iterable[str]) -> tuple[str, ...]:
+    """The gates that are not ours; behind one of them a Pod is not planned."""
+    return tuple(gate for gate in gates if gate != PLAN_GATE)
+
+
+def pin_of(rules: PodRules) -> NodeName | None:
+    """The one node that required affinity allows by name, or None."""
+    names = {_named_node(term) for term in rules.required_terms or () if term.labels or term.fields}
+    return names.pop() if len(names) == 1 else None
 
 
 def pin_to(node: NodeName) -> Requirement:

@@ -66,8 +66,10 @@ class Pod:
     priority: int = 0
     priority_class: str = ""  # by name, where `priority` itself is not written
     created_s: float = 0.0
+    gates: tuple[str, ...] = ()  # of spec.schedulingGates
+    hint: NodeName | None = None  # status.nominatedNodeName
     node_name: NodeName | None = None
-    ended: bool = False  # Succeeded or Failed: it holds nothing any more
+    ended: bool = False  # Succeeded, Failed or deleted before it was bound: it holds nothing any more
     owner: str = ""  # Kind/name of the controller, or the manifest's object that it was expanded from
 
     @property

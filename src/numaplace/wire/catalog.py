@@ -3,12 +3,16 @@
 Only what the node rules look up is read.
 """
 
+from collections.abc import Mapping
+
 import msgspec
 
 from numaplace.model.catalog import ZONE_LABELS, Claim, Entry, Namespace, StorageClass, Volume
+from numaplace.model.errors import located
 from numaplace.model.rules import NodeTerm
 from numaplace.wire.pod_object import Metadata, NodeSelector, Part
 from numaplace.wire.pod_rules import read_node_terms
+from numaplace.wire.strict import convert
 
 _BOUND = "pv.kubernetes.io/bind-completed"
 _CHOSEN_NODE = "volume.kubernetes.io/selected-node"
@@ -64,6 +68,21 @@ class StorageClassObject(Part):
 
 
 CatalogObject = NamespaceObject | ClaimObject | VolumeObject | StorageClassObject
+KINDS: Mapping[str, type[CatalogObject]] = {
+    "Namespace": NamespaceObject,  # there is always one, so a list without them was not told of the others either
+    "PersistentVolumeClaim": ClaimObject,
+    "PersistentVolume": VolumeObject,
+    "StorageClass": StorageClassObject,
+}
+
+
+def decode_entry(kind: str, thing: object, where: str) -> Entry:
+    """An object of one of KINDS; a claim without a namespace is in `default`. InputError names the field."""
+    found = convert(thing, KINDS[kind], where)
+    if isinstance(found, ClaimObject) and not found.metadata.namespace:
+        found.metadata.namespace = "default"
+    with located(where):
+        return entry_of(found)
 
 
 def entry_of(thing: CatalogObject) -> Entry:

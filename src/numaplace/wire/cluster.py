@@ -14,14 +14,8 @@ import msgspec
 from numaplace.model import keys
 from numaplace.model.catalog import ZONE_LABELS
 from numaplace.model.errors import InputError
-from numaplace.wire.catalog import (
-    READ_ANNOTATIONS,
-    CatalogObject,
-    ClaimObject,
-    NamespaceObject,
-    StorageClassObject,
-    VolumeObject,
-)
+from numaplace.wire.catalog import KINDS as CATALOG_KINDS
+from numaplace.wire.catalog import READ_ANNOTATIONS, CatalogObject
 from numaplace.wire.nodes import NodeObject, ReportObject
 from numaplace.wire.pod_object import Metadata, Part, PodObject, PodSpec
 from numaplace.wire.report import renewed_s
@@ -93,7 +87,7 @@ def report_item(report: ReportObject) -> dict[str, Any]:
 
 def catalog_item(thing: CatalogObject) -> dict[str, Any]:
     """A namespace with its labels; a claim, volume or class with what says on which nodes it can be had."""
-    kind = next(kind for kind, one in _CATALOG.items() if isinstance(thing, one))
+    kind = next(kind for kind, one in CATALOG_KINDS.items() if isinstance(thing, one))
     notes, labels = thing.metadata.annotations or {}, thing.metadata.labels or {}
     kept = labels if kind == "Namespace" else {key: labels[key] for key in ZONE_LABELS if key in labels}
     read = {key: notes[key] for key in READ_ANNOTATIONS if key in notes}
@@ -150,21 +144,15 @@ def decode_cluster(text: str, where: str) -> ClusterObjects:
         raise InputError(where, found="no Node", wanted="what numaplace capture cluster writes")
     renewed = [when for report in reports if (when := renewed_s(report)) is not None]
     at_s = max(renewed, default=0.0) if at_s is None else at_s
-    catalog = tuple(thing for kind in _CATALOG for thing in kept[kind]) if kept["Namespace"] else None
+    catalog = tuple(thing for kind in CATALOG_KINDS for thing in kept[kind]) if kept["Namespace"] else None
     return ClusterObjects(tuple(nodes), tuple(reports), tuple(pods), at_s, catalog)
 
 
-_CATALOG: Mapping[str, type[CatalogObject]] = {
-    "Namespace": NamespaceObject,  # there is always one, so a list without them was not told of the others either
-    "PersistentVolumeClaim": ClaimObject,
-    "PersistentVolume": VolumeObject,
-    "StorageClass": StorageClassObject,
-}
 _KINDS: Mapping[str, type[Part]] = {
     "Node": NodeObject,
     "NodeResourceTopology": ReportObject,
     "Pod": PodObject,
-    **_CATALOG,
+    **CATALOG_KINDS,
 }
 
 

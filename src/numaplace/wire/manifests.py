@@ -11,8 +11,11 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from numaplace.model import keys
+from numaplace.model.catalog import Entry
 from numaplace.model.errors import InputError
 from numaplace.wire import workload_object as obj
+from numaplace.wire.catalog import KINDS as CATALOG_KINDS
+from numaplace.wire.catalog import decode_entry
 from numaplace.wire.pod import BUILT_IN_PRIORITIES, decode
 from numaplace.wire.strict import ascii_safe, convert, read_name, shown
 from numaplace.wire.workload import Workload, daemon, suffix_of
@@ -40,6 +43,7 @@ class Manifests:
 
     workloads: tuple[Workload, ...] = ()
     skipped: Mapping[str, int] = field(default_factory=dict)  # objects that make no Pods, by kind
+    entries: tuple[Entry, ...] = ()  # those of them that rules look up: namespaces, claims, volumes, storage classes
     warnings: tuple[str, ...] = ()  # sentences for the person who wrote the file
 
 
@@ -55,16 +59,18 @@ def decode_manifests(text: str, where: str) -> Manifests:
     objects = [replace(one, head=_with_name(one.head, number)) for number, one in enumerate(found)]
     priorities = _priorities(objects)
     owners = {owner for one in objects for owner in _owners(one)}
-    kept, skipped = {}, Counter[str]()
+    kept, skipped, entries = {}, Counter[str](), list[Entry]()
     for one in objects:
         if one.kind not in _GROUPS:
             skipped[one.kind] += 1
+            if one.kind in CATALOG_KINDS:
+                entries.append(decode_entry(one.kind, one.thing, one.where))
         elif one.kind != "PriorityClass" and one.identity not in owners:
             if one.identity in kept:
                 raise InputError(one.where, found=f"{one.kind} {one.name} a second time", wanted="each object once")
             kept[one.identity] = (one, _workload(one, priorities))
     warnings = [sentence for one, workload in kept.values() for sentence in _warnings(one, workload, priorities)]
-    return Manifests(tuple(workload for _, workload in kept.values()), dict(skipped), tuple(warnings))
+    return Manifests(tuple(workload for _, workload in kept.values()), dict(skipped), tuple(entries), tuple(warnings))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,12 @@ from typing import Any
 import msgspec
 
 from numaplace.model import keys
+from numaplace.model.catalog import Entry
 from numaplace.model.errors import InputError
 from numaplace.model.ids import NodeName
 from numaplace.model.rules import CPU, MEMORY, PODS, TAINT_EFFECTS, Amounts, NodeRules, Taint
+from numaplace.wire.catalog import KINDS as CATALOG_KINDS
+from numaplace.wire.catalog import decode_entry
 from numaplace.wire.pod_object import Metadata, Part, Quantities
 from numaplace.wire.quantity import parse_quantity
 from numaplace.wire.strict import convert, read_name, shown
@@ -34,6 +37,7 @@ class NodeDump:
     """All nodes of a dump, by name, and what else was in it."""
 
     nodes: tuple[DumpedNode, ...] = ()
+    entries: tuple[Entry, ...] = ()  # namespaces, claims, volumes and storage classes beside them
     skipped: Mapping[str, int] = field(default_factory=dict)  # objects of other kinds
 
 
@@ -75,13 +79,14 @@ class ReportObject(Part):
 
 
 def decode_nodes(text: str, where: str) -> NodeDump:
-    """Nodes and NodeResourceTopology objects of a YAML or JSON text, joined by name.
+    """Nodes and NodeResourceTopology objects of a YAML or JSON text, joined by name, and what rules look up.
 
     InputError names `where`, the object and the field; an object that comes twice is
     one too. A node without a report, or whose report is not ours, has a `problem`.
     """
     rules: dict[str, NodeRules] = {}
     reports: dict[str, ReportObject] = {}
+    entries: list[Entry] = []
     skipped: dict[str, int] = {}
     for number, document in enumerate(load_documents(text, where), start=1):
         for thing, at in _items(document, f"{where}: document {number}"):
@@ -92,10 +97,12 @@ def decode_nodes(text: str, where: str) -> NodeDump:
             elif kind == "NodeResourceTopology":
                 report = convert(thing, ReportObject, at)
                 _once(reports, _name(report.metadata, at), report, at)
+            elif kind in CATALOG_KINDS:
+                entries.append(decode_entry(kind, thing, at))
             else:
                 skipped[kind] = skipped.get(kind, 0) + 1
     names = sorted({*rules, *reports})
-    return NodeDump(tuple(_joined(name, rules.get(name), reports.get(name)) for name in names), skipped)
+    return NodeDump(tuple(_joined(name, rules.get(name), reports.get(name)) for name in names), tuple(entries), skipped)
 
 
 def decode_node(thing: object, where: str) -> NodeRules:

@@ -35,7 +35,7 @@ def decode(thing: object, where: str, priorities: Mapping[str, int] = BUILT_IN_P
 
 def pod_of(pod: obj.PodObject, where: str, priorities: Mapping[str, int] = BUILT_IN_PRIORITIES) -> Pod:
     """The same for an object that is typed already, as watches deliver them."""
-    meta, spec = pod.metadata, pod.spec
+    meta, spec, status = pod.metadata, pod.spec, pod.status or obj.PodStatus()
     uid, name, created_s = identity_of(meta, where)
     namespace = read_name(meta.namespace or "default", f"{where}: metadata.namespace", LONGEST_LABEL)
     annotations = meta.annotations or {}
@@ -56,8 +56,10 @@ def pod_of(pod: obj.PodObject, where: str, priorities: Mapping[str, int] = BUILT
         priority=_priority(spec, priorities, where),
         priority_class=(spec.priority_class_name or "") if spec.priority is None else "",
         created_s=created_s,
+        gates=tuple(gate.name for gate in spec.scheduling_gates or ()),
+        hint=NodeName(status.nominated_node_name) if status.nominated_node_name else None,
         node_name=NodeName(spec.node_name) if spec.node_name else None,
-        ended=pod.status is not None and pod.status.phase in _ENDED,
+        ended=status.phase in _ENDED or (meta.deletion_timestamp is not None and not spec.node_name),
         owner=_owner(meta),
     )
 

@@ -53,7 +53,7 @@ def read_rules(spec: obj.PodSpec, meta: obj.Metadata, namespace: str, where: str
         ),
         spreads=_spreads(spec, labels, f"{where}: spec.topologySpreadConstraints"),
         ports=_ports(spec, f"{where}: spec"),
-        claims=_claims(spec, meta.name or ""),
+        claims=_claims(spec, meta),
         leaving=meta.deletion_timestamp is not None,
     )
 
@@ -195,10 +195,14 @@ def _ports(spec: obj.PodSpec, where: str) -> tuple[HostPort, ...]:
     return tuple(found)
 
 
-def _claims(spec: obj.PodSpec, pod: str) -> tuple[str, ...]:
-    """The claims that the Pod's volumes stand for; a claim of its own is named after Pod and volume."""
+def _claims(spec: obj.PodSpec, meta: obj.Metadata) -> tuple[str, ...]:
+    """The claims that the Pod's volumes stand for.
+
+    A claim of its own is named after Pod and volume; it is made when the Pod is, so a
+    Pod that no API server has seen yet (without a UID) cannot be missing it.
+    """
     named = (one.persistent_volume_claim for one in spec.volumes or () if one.persistent_volume_claim is not None)
-    own = (f"{pod}-{one.name}" for one in spec.volumes or () if one.ephemeral is not None)
+    own = (f"{meta.name}-{one.name}" for one in spec.volumes or () if one.ephemeral is not None and meta.uid)
     return tuple(dict.fromkeys((*(one.claim_name for one in named), *own)))
 
 

@@ -12,7 +12,8 @@ from numaplace.model.ids import NodeName, PodUid
 from numaplace.model.request import PodRequest
 from numaplace.model.rules import NodeRules, NodeTerm, Operator, Requirement, Volumes
 from numaplace.model.settings import Settings
-from tests.objects import admitted, container
+from numaplace.wire.pod import decode
+from tests.objects import admitted, container, pod_object
 
 ZONE, OLD_ZONE = "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"
 NODE = NodeRules(NodeName("e01"), {ZONE: "a", "rack": "x"})
@@ -147,7 +148,10 @@ def test_claims_of_its_own_are_named_after_pod_and_volume() -> None:
         {"name": "model", "persistentVolumeClaim": {"claimName": "model"}},
         {"name": "config", "configMap": {"name": "x"}},
     ]
-    assert admitted(name="p", volumes=volumes).rules.claims == ("model", "p-scratch")
+    made = pod_object(name="p", volumes=volumes)
+    assert decode(made, "manifest").rules.claims == ("model",)  # its own is made when the Pod is
+    made["metadata"]["uid"] = "u"
+    assert decode(made, "Pod").rules.claims == ("model", "p-scratch")
 
 
 def on(volume: Volume) -> PodRequest:

@@ -49,6 +49,20 @@ async def say(*arguments: str, program: str = "numaplace", env: Mapping[str, str
     return Said(process.returncode or 0, out.decode(), err.decode())
 
 
+def same_place(landing: Mapping[str, Any], allocation: Mapping[str, Any]) -> bool:
+    """Whether a Pod of a simulation's document has what an allocation gives, CPU by CPU and card by card."""
+    mine = {name: (share["cpus"], share["gpus"], share["hcas"]) for name, share in landing["containers"].items()}
+    theirs = {
+        name: (
+            share.get("cpus", ""),
+            [gpu["pci"] for gpu in share.get("gpus", ())],
+            [h["name"] for h in share.get("hcas", ())],
+        )
+        for name, share in allocation["containers"].items()
+    }
+    return (landing["node"], landing["numas"], mine) == (allocation["node"], allocation["numas"], theirs)
+
+
 def kubeconfig(server: FakeServer, folder: Path, *, namespace: str = "default", token: str = "t") -> str:
     """A kubeconfig of an API server in memory, as a path."""
     path = folder / "config"

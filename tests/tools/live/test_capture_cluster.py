@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from numaplace.adapters.kube import Key
-from numaplace.adapters.kube.resources import PODS
+from numaplace.adapters.kube.resources import CLAIMS, NAMESPACES, PODS, VOLUMES
 from numaplace.model import keys
+from numaplace.model.words import counted
 from tests.objects import sidecar
 from tests.services.planner.reader import allocation_of
 from tests.services.planner.world import CALM_TIMES, World, gated, nodes_of, world_of
-from tests.tools.live.console import kubeconfig, say
+from tests.tools.live.console import kubeconfig, same_place, say
 
 POLICIES = ("SingleNUMANode", "Restricted", "BestEffort")
 SECRET = "s3cr3t"
@@ -43,11 +44,14 @@ async def settled(world: World) -> None:
     await world.until(lambda: all(world.pod(one)["spec"].get("nodeName") or world.refusal(one) for one in names))
 
 
-async def captured(world: World, folder: Path, *options: str, name: str = "cluster.json") -> Path:
+async def captured(world: World, folder: Path, *options: str, name: str = "cluster.json", nodes: int = 2) -> Path:
     path = folder / name
     said = await say("capture", "cluster", "-o", str(path), "--kubeconfig", kubeconfig(world.server, folder), *options)
     assert said.status == 0, said.err
-    assert said.out == f"{path}: {len(nodes_of(2))} nodes, 2 reports and {len(world.pods)} Pods\n"
+    assert (
+        said.out
+        == f"{path}: {counted(nodes, 'node')}, {counted(nodes, 'report')} and {counted(len(world.pods), 'Pod')}\n"
+    )
     return path
 
 
@@ -59,19 +63,6 @@ async def simulated(capture: Path, *options: str) -> Any:
 def places(world: World) -> dict[str, Any]:
     """What each Pod was given, by the API objects alone."""
     return {f"ns/{pod['metadata']['name']}": allocation_of(pod) for pod in world.pods if allocation_of(pod)}
-
-
-def same(landing: dict[str, Any], allocation: dict[str, Any]) -> bool:
-    mine = {name: (share["cpus"], share["gpus"], share["hcas"]) for name, share in landing["containers"].items()}
-    theirs = {
-        name: (
-            share.get("cpus", ""),
-            [gpu["pci"] for gpu in share.get("gpus", ())],
-            [h["name"] for h in share.get("hcas", ())],
-        )
-        for name, share in allocation["containers"].items()
-    }
-    return (landing["node"], landing["numas"], mine) == (allocation["node"], allocation["numas"], theirs)
 
 
 @pytest.mark.parametrize("name", ["cluster.json", "cluster.json.gz"])
@@ -88,7 +79,7 @@ async def test_a_replay_gives_every_pod_what_the_planner_gave_it(tmp_path: Path,
     assert replay["replayed"] == {"recorded": len(given), "differing": []}
     landings = {one["pod"]: one for one in replay["pods"]}
     assert landings.keys() == given.keys()
-    assert all(same(landings[pod], allocation) for pod, allocation in given.items())
+    assert all(same_place(landings[pod], allocation) for pod, allocation in given.items())
     table = await say("simulate", "--nodes", str(capture), "--pods", str(capture), "--replay")
     assert f"replayed {len(given)} of {len(given)} Pods as recorded" in table.lines
 
@@ -112,9 +103,84 @@ async def test_without_replay_pods_keep_what_they_have_and_those_that_wait_are_t
         capture = await captured(world, tmp_path)
     document = await simulated(capture)
     landings = {one["pod"]: one for one in document["pods"]}
-    assert all(same(landings[pod], allocation) for pod, allocation in given.items())
+    assert all(same_place(landings[pod], allocation) for pod, allocation in given.items())
     assert {one["pod"] for one in document["unplaced"]} == {f"ns/{pod['metadata']['name']}" for pod in waiting}
     assert document["replayed"] is None
+
+
+async def test_what_the_planner_would_not_plan_now_is_left_out_and_named(tmp_path: Path) -> None:
+    async with world_of(nodes_of(1)) as world:
+        first = gated("first", gpus=2, cpus=2, gates=(keys.PLAN_GATE, "example.com/quota"), priority=9)
+        alone = gated("alone", gpus=2, cpus=2, gates=("example.com/turn",), priority=9)
+        world.add(first, alone, gated("p", gpus=2, cpus=2))
+        capture = await captured(world, tmp_path, name="before.json", nodes=1)
+        world.start(times=CALM_TIMES)
+        await world.until_bound("p")
+        given = places(world)
+    document = await simulated(capture)
+    assert {one["pod"] for one in document["pods"]} == given.keys() == {"ns/p"}
+    assert same_place(document["pods"][0], given["ns/p"])
+    assert document["unplaced"] == []
+    left_out = "left out, since a Pod is planned only when gates of others are gone"
+    assert f"{left_out} (example.com/quota, example.com/turn): ns/alone, ns/first" in document["notes"]
+
+
+async def test_pods_on_their_way_keep_what_they_were_promised(tmp_path: Path) -> None:
+    async with world_of(nodes_of(2), scheduling=False) as world:
+        planner = world.start(times=CALM_TIMES)
+        world.add(gated("p", gpus=2, cpus=2))
+        await world.until(lambda: bool(allocation_of(world.pod("p"))))
+        await world.kill(planner)
+        given = places(world)
+        world.add(gated("urgent", gpus=2, cpus=2, priority=9, gates=(keys.PLAN_GATE,)))
+        capture = await captured(world, tmp_path)
+    document = await simulated(capture)
+    landings = {one["pod"]: one for one in document["pods"]}
+    assert same_place(landings["ns/p"], given["ns/p"])
+    assert not any("written one is ignored" in note for note in document["notes"])
+    assert (await simulated(capture, "--replay"))["replayed"] == {"recorded": len(given), "differing": []}
+
+
+async def test_volumes_are_judged_where_the_capture_tells_of_them_and_else_it_says_so(tmp_path: Path) -> None:
+    terms = [{"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": ["n2"]}]}]
+    async with world_of(nodes_of(2)) as world:
+        store = world.server.store
+        store.add(NAMESPACES, "", {"metadata": {"name": "ns"}})
+        store.add(VOLUMES, "", {"metadata": {"name": "v"}, "spec": {"nodeAffinity": {"required": _terms(terms)}}})
+        bound = {"name": "data", "namespace": "ns", "annotations": {"pv.kubernetes.io/bind-completed": "yes"}}
+        store.add(CLAIMS, "ns", {"metadata": bound, "spec": {"volumeName": "v"}})
+        world.add(with_claim("here", "data"), with_claim("nowhere", "gone"))
+        capture = await captured(world, tmp_path, name="before.json")
+        world.start(times=CALM_TIMES)
+        await settled(world)
+        given, told = places(world), world.refusal("nowhere")
+    document = await simulated(capture)
+    assert [one["pod"] for one in document["pods"]] == [*given] == ["ns/here"]
+    assert same_place(document["pods"][0], given["ns/here"])
+    assert (document["pods"][0]["node"], document["notes"]) == ("n2", [])
+    (waits,) = document["unplaced"]
+    assert told == f"{waits['code']}: {waits['sentence']}"
+    assert "claim gone does not exist" in told
+
+    blind = tmp_path / "blind.json"
+    items = [one for one in json.loads(capture.read_text())["items"] if one["kind"] != "Namespace"]
+    blind.write_text(json.dumps({"kind": "List", "items": items}))
+    document = await simulated(blind)
+    assert len(document["pods"]) == 2
+    note = "volumes are not judged, since the nodes' files hold no namespaces, claims and volumes: ns/here, ns/nowhere"
+    assert document["notes"] == [note]
+    pod = tmp_path / "pod.json"
+    pod.write_text(json.dumps(with_claim("new", "data")))
+    for file, said in ((capture, "claim data"), (blind, f"note: {note.partition(':')[0]}: ns/new")):
+        assert said in (await say("explain", str(pod), "--nodes", str(file))).out
+
+
+def _terms(terms: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"nodeSelectorTerms": terms}
+
+
+def with_claim(name: str, claim: str) -> dict[str, Any]:
+    return gated(name, volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": claim}}])
 
 
 async def test_a_capture_without_names_holds_none_and_is_placed_alike(tmp_path: Path) -> None:

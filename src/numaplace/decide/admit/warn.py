@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from numaplace.decide.admit.wishes import read_wishes
 from numaplace.model import keys
+from numaplace.model.live_pod import pin_of
 from numaplace.model.pod import Pod
 
 _FOREIGN = (  # Koordinator's keys that ask for a placement in words we do not read
@@ -28,7 +29,7 @@ def _key_warnings(pod: Pod) -> Iterator[str]:
             yield f"annotation {key[:80]} is not known to numaplace and has no effect"
         if key in _FOREIGN:
             yield f"annotation {key} is not read by numaplace"
-    if keys.ALLOCATION in pod.annotations and pod.node_name is None:
+    if keys.ALLOCATION in pod.annotations and not (pod.node_name or pod.hint or pin_of(pod.rules)):
         yield f"annotation {keys.ALLOCATION} is the planner's own; a written one is ignored"
     if pod.annotations.get(keys.GATE, "off") != "off":
         yield f"annotation {keys.GATE} has no effect with this value; only off has a meaning"

@@ -24,7 +24,7 @@ from numaplace.decide.rules.around import Around, minds_others, welcomes
 from numaplace.decide.rules.company import Company
 from numaplace.decide.rules.enabled import is_enabled
 from numaplace.decide.rules.relation import ELSEWHERE, Condition, Namespaces
-from numaplace.decide.rules.volumes import look_up
+from numaplace.decide.rules.volumes import look_up, looked_up
 from numaplace.decide.rules.wishes import wishes_met
 from numaplace.model.cluster import NodeState
 from numaplace.model.refusal import Refusal
@@ -45,6 +45,7 @@ __all__ = [
     "daemon_belongs",
     "is_enabled",
     "look_up",
+    "looked_up",
     "minds_others",
     "node_rules_key",
     "rules_key",

@@ -1,10 +1,11 @@
 """Rule: the Pod's claims are there and bound, and their volumes can be had on the node.
 
-`look_up` settles what the claims come to; `refuse` holds a node against that. A claim
+`looked_up` settles what the claims come to; `refuse` holds a node against that. A claim
 that waits for its Pod's node (WaitForFirstConsumer) is the scheduler's matter.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from numaplace.decide.rules.node_affinity import matches
 from numaplace.model.catalog import ZONE_LABELS, Catalog, Claim
@@ -14,6 +15,14 @@ from numaplace.model.request import PodRequest
 from numaplace.model.rules import NodeRules, NodeTerm, Operator, Requirement, VolumePlace, Volumes
 
 _SINCE = {"failure-domain.beta.kubernetes.io/": "topology.kubernetes.io/"}  # old labels, and what they are called now
+
+
+def looked_up(request: PodRequest, catalog: Catalog) -> PodRequest:
+    """The request, with what its claims come to."""
+    if not request.rules.claims:
+        return request
+    volumes = look_up(request.namespace, request.rules.claims, catalog)
+    return replace(request, rules=replace(request.rules, volumes=volumes))
 
 
 def look_up(namespace: str, names: tuple[str, ...], catalog: Catalog) -> Volumes:

@@ -7,7 +7,7 @@ that planning sees values and never asks.
 from collections.abc import Mapping
 from dataclasses import replace
 
-from numaplace.decide.rules import look_up
+from numaplace.decide.rules import looked_up
 from numaplace.model.catalog import NAMESPACE_NAME, Catalog, Claim, Entry, Namespace, StorageClass, Volume
 from numaplace.model.ids import PodUid
 from numaplace.model.live_pod import LivePod
@@ -35,8 +35,7 @@ class Lookups:
             return pod
         for name in asks.rules.claims:
             self._users.setdefault((pod.namespace, name), set()).add(pod.uid)
-        volumes = look_up(pod.namespace, asks.rules.claims, self._catalog)
-        return replace(pod, asks=replace(asks, rules=replace(asks.rules, volumes=volumes)))
+        return replace(pod, asks=looked_up(asks, self._catalog))
 
     def forget(self, pod: LivePod) -> None:
         """The Pod is gone."""

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from numaplace.decide.admit import check
-from numaplace.decide.rules import Company
+from numaplace.decide.rules import Company, looked_up
+from numaplace.model.catalog import Catalog
 from numaplace.model.cluster import ClusterState, NodeState
 from numaplace.model.errors import InputError
 from numaplace.model.pod import Pod
@@ -19,11 +20,11 @@ from numaplace.tools.cli.settings import settings_options
 from numaplace.tools.report.document import json_text
 from numaplace.tools.report.explanation import Explanation, explanation_json, explanation_text
 from numaplace.tools.show.plain import plain
-from numaplace.tools.sim.arrivals import intake_of
+from numaplace.tools.sim.arrivals import intake_of, unread_note
 from numaplace.tools.sim.contenders import contender
 from numaplace.tools.sim.explaining import explain
 from numaplace.tools.sim.play import play
-from numaplace.wire.manifests import decode_manifests
+from numaplace.wire.manifests import Manifests, decode_manifests
 from numaplace.wire.trace import Wishes
 from numaplace.wire.workload import Workload, expand
 
@@ -48,22 +49,27 @@ def explain_file(
     settings: Settings,
 ) -> None:
     """Say where a Pod would go and why: per node, per NUMA node, what is asked, what is free, what stops it."""
-    state = _filled(node_files, pod_files, settings)
+    given = decode_manifests(read_text(manifest), manifest)
+    state, catalog = _filled(node_files, pod_files, given, settings)
     nodes = tuple(node for node in state.nodes.values() if only_node in (None, node.name))
     if not nodes:
         raise InputError("--node", found=repr(only_node), wanted=f"a node of {', '.join(node_files)}")
     company = Company(state)
-    given = decode_manifests(read_text(manifest), manifest)
-    found = [_explained(pod, nodes, company, settings) for pod in _pods(given.workloads, manifest, only_pod)]
-    deliver(_shown(found, manifest_notes(given), output), to)
+    pods = tuple(_pods(given.workloads, manifest, only_pod))
+    found = [_explained(pod, nodes, company, catalog, settings) for pod in pods]
+    unread = unread_note([pod for pod in pods if catalog is None and pod.rules.claims])
+    deliver(_shown(found, (*manifest_notes(given), *unread), output), to)
 
 
-def _filled(node_files: Sequence[str], pod_files: Sequence[str], settings: Settings) -> ClusterState:
-    """The nodes, filled with the Pods that are placed first."""
+def _filled(
+    node_files: Sequence[str], pod_files: Sequence[str], given: Manifests, settings: Settings
+) -> tuple[ClusterState, Catalog | None]:
+    """The nodes, filled with the Pods that are placed first, and what claims come to."""
     cluster = read_nodes(node_files, settings)
-    given = read_pods(pod_files, cluster.state.nodes.values(), Wishes(), settings)
-    intake = intake_of(((one.pod, one.arrives_s, one.leaves_s) for one in given.pods), settings)
-    return play(intake.arrivals, contender("numaplace", cluster.state, settings, seed=0)).state
+    first = read_pods(pod_files, cluster.state.nodes.values(), Wishes(), settings)
+    catalog = cluster.catalog((*first.entries, *given.entries))
+    intake = intake_of(((one.pod, one.arrives_s, one.leaves_s) for one in first.pods), settings, catalog)
+    return play(intake.arrivals, contender("numaplace", cluster.state, settings, seed=0)).state, catalog
 
 
 def _pods(workloads: Sequence[Workload], path: str, only: str | None) -> Iterator[Pod]:
@@ -79,10 +85,14 @@ def _pods(workloads: Sequence[Workload], path: str, only: str | None) -> Iterato
         yield copies[0] if copies else workload.template
 
 
-def _explained(pod: Pod, nodes: Sequence[NodeState], company: Company, settings: Settings) -> Explanation:
+def _explained(
+    pod: Pod, nodes: Sequence[NodeState], company: Company, catalog: Catalog | None, settings: Settings
+) -> Explanation:
     request = check(pod, settings)
     if isinstance(request, Refusal):
         return Explanation(None, pod.full_name, request, ())
+    if catalog is not None:
+        request = looked_up(request, catalog)
     return explain(nodes, request, settings, company.around(request))
 
 

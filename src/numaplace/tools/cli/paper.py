@@ -8,6 +8,7 @@ from pathlib import Path
 from numaplace.adapters.sysfs import read_tree
 from numaplace.decide.admit import warnings
 from numaplace.decide.discover import assemble
+from numaplace.model.catalog import Catalog, Entry, Namespace, catalog_of
 from numaplace.model.cluster import ClusterState, NodeState, node_state
 from numaplace.model.errors import InputError, located
 from numaplace.model.ids import NodeName
@@ -31,10 +32,16 @@ _ARCHIVE_SUFFIXES = re.compile(r"\.(tar|tgz|tbz2?|txz|gz|bz2|xz)$")
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Nodes as they were described, and what was odd about that."""
+    """Nodes as they were described, what Pods' claims may come to there, and what was odd about that."""
 
     state: ClusterState
+    entries: tuple[Entry, ...] = ()
     notes: tuple[str, ...] = ()
+
+    def catalog(self, more: Iterable[Entry] = ()) -> Catalog | None:
+        """What claims come to, those of manifests (`more`) too; None: the files do not tell."""
+        told = any(isinstance(one, Namespace) for one in self.entries)
+        return catalog_of((*self.entries, *more)) if told else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +49,23 @@ class Input:
     """Pods with their times, and what of the files is not among them."""
 
     pods: tuple[TracedPod, ...]
+    entries: tuple[Entry, ...] = ()  # claims, volumes and the like that the files make
     notes: tuple[str, ...] = ()
 
 
 def read_nodes(paths: Sequence[str], settings: Settings) -> Cluster:
     """All nodes of all files; InputError where a file is none of the kinds, or a name comes twice."""
     nodes: dict[NodeName, NodeState] = {}
+    entries: list[Entry] = []
     notes: list[str] = []
     for path in paths:
-        for node in _nodes_in(path, settings, notes):
+        for node in _nodes_in(path, settings, entries, notes):
             if node.name in nodes:
                 raise InputError(path, found=f"the node {node.name} a second time", wanted="each node once")
             nodes[node.name] = node
             notes += _odd_labels(node, path)
-    return Cluster(cluster_of(nodes.values()), tuple(dict.fromkeys(notes)))
+    spaces = [one for one in entries if isinstance(one, Namespace)]
+    return Cluster(cluster_of(nodes.values(), spaces), tuple(entries), tuple(dict.fromkeys(notes)))
 
 
 def _odd_labels(node: NodeState, path: str) -> Iterator[str]:
@@ -65,7 +75,7 @@ def _odd_labels(node: NodeState, path: str) -> Iterator[str]:
         yield f"{path}: node label {ALIGN_LEVEL}: found {level[:80]!r}; expected {legal}; {AlignLevel.NUMA} is taken"
 
 
-def _nodes_in(path: str, settings: Settings, notes: list[str]) -> Iterator[NodeState]:
+def _nodes_in(path: str, settings: Settings, entries: list[Entry], notes: list[str]) -> Iterator[NodeState]:
     if is_capture(path):
         found = assemble(read_tree(Path(path)))
         name = _ARCHIVE_SUFFIXES.sub("", _ARCHIVE_SUFFIXES.sub("", Path(path).resolve().name)).lower()
@@ -79,6 +89,7 @@ def _nodes_in(path: str, settings: Settings, notes: list[str]) -> Iterator[NodeS
         dump = decode_nodes(text, path)
         if not dump.nodes:
             raise InputError(path, found="no Node", wanted="the output of kubectl get noderesourcetopologies,nodes")
+        entries.extend(dump.entries)
         notes.extend(f"{path}: {node.problem}" for node in dump.nodes if node.problem)
         yield from (_dumped(node, path) for node in dump.nodes)
         return
@@ -100,6 +111,7 @@ def read_pods(paths: Sequence[str], nodes: Iterable[NodeState], wishes: Wishes, 
     """All Pods of all files, in order; those of manifests arrive at time 0."""
     nodes = tuple(nodes)
     pods: list[TracedPod] = []
+    entries: list[Entry] = []
     notes: list[str] = []
     for path in paths:
         text = read_text(path)
@@ -111,10 +123,11 @@ def read_pods(paths: Sequence[str], nodes: Iterable[NodeState], wishes: Wishes, 
             found = decode_manifests(text, path)
             if not found.workloads:
                 raise InputError(path, found="nothing that makes Pods", wanted="Pods, controllers or a trace")
+            entries += found.entries
             notes += manifest_notes(found)
             pods += [TracedPod(pod, 0.0, None) for pod in pods_of(found.workloads, nodes, settings)]
     renamed = renamed_apart(one.pod for one in pods)
-    return Input(tuple(_with(one, pod) for one, pod in zip(pods, renamed, strict=True)), tuple(notes))
+    return Input(tuple(_with(one, pod) for one, pod in zip(pods, renamed, strict=True)), tuple(entries), tuple(notes))
 
 
 def manifest_notes(found: Manifests) -> tuple[str, ...]:

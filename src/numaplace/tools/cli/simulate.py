@@ -157,8 +157,9 @@ def _read(
     recorded = None
     if replay:
         pods, recorded = undecided(pods)
-    intake = intake_of(((one.pod, one.arrives_s, one.leaves_s) for one in pods), settings)
-    return _Paper(cluster.state, intake, tuple(notes), recorded)
+    catalog = cluster.catalog(given.entries)
+    intake = intake_of(((one.pod, one.arrives_s, one.leaves_s) for one in pods), settings, catalog)
+    return _Paper(cluster.state, intake, (*notes, *intake.notes), recorded)
 
 
 def _inflated(given: Input, gpus: int, ratio: float, seed: int, settings: Settings) -> tuple[TracedPod, ...]:

@@ -17,6 +17,7 @@ from numaplace.adapters.kube.resources import GATE_BINDINGS, PODS
 from numaplace.model import keys
 from numaplace.model.errors import InputError
 from numaplace.model.ids import PodUid
+from numaplace.model.live_pod import foreign_gates
 from numaplace.tools.cli.access import access_options
 from numaplace.wire import live_pod as wire
 from numaplace.wire.pod_object import PodObject
@@ -147,5 +148,5 @@ def _gated(pod: PodObject) -> _Gated | None:
     if keys.PLAN_GATE not in gates:
         return None
     meta = pod.metadata
-    others = tuple(gate for gate in gates if gate != keys.PLAN_GATE)
+    others = foreign_gates(gates)
     return _Gated(Key(meta.namespace or "", meta.name or ""), PodUid(meta.uid or ""), others)

@@ -10,7 +10,7 @@ from numaplace.model.cluster import Holder, NodeState
 from numaplace.model.cpuset import CpuSet
 from numaplace.model.keys import PLAN_GATE
 from numaplace.model.layout import UNKNOWN, Layout
-from numaplace.model.live_pod import LivePod, Stage
+from numaplace.model.live_pod import LivePod, Stage, foreign_gates
 from numaplace.model.refusal import Refusal
 from numaplace.model.request import PodRequest
 from numaplace.model.settings import Settings
@@ -139,12 +139,7 @@ def _waiting(pod: LivePod) -> WaitingPod:
         pod=pod.full_name,
         uid=pod.uid,
         code=asks.code if isinstance(asks, Refusal) else pod.refused_with,
-        gates=foreign_gates(pod),
+        gates=foreign_gates(pod.gates),
         asks="" if isinstance(asks, Refusal) else asked_text(ask_of(asks)),
         created_s=None if isinstance(asks, Refusal) else asks.created_s,
     )
-
-
-def foreign_gates(pod: LivePod) -> tuple[str, ...]:
-    """The gates that are not ours."""
-    return tuple(gate for gate in pod.gates if gate != PLAN_GATE)

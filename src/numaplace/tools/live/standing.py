@@ -9,12 +9,11 @@ from numaplace.model.allocation import Allocation
 from numaplace.model.cluster import NodeState
 from numaplace.model.errors import InputError
 from numaplace.model.ids import NodeName
-from numaplace.model.live_pod import LivePod, Stage, unpinned
+from numaplace.model.live_pod import LivePod, Stage, foreign_gates, unpinned
 from numaplace.model.refusal import Refusal
 from numaplace.model.request import PodRequest
 from numaplace.model.words import counted
 from numaplace.services.planner.news import Broken
-from numaplace.tools.live.holding import foreign_gates
 from numaplace.tools.live.reading import Reading
 from numaplace.tools.report.standing import Place, Stand, Standing
 from numaplace.tools.sim.explaining import explain
@@ -77,11 +76,11 @@ class _Told:
         yield _NOT_OURS.format(gpu=self.settings.gpu_resource)
         if keys.PLAN_GATE in self.pod.gates:
             yield f"it has the gate {keys.PLAN_GATE}, which the planner takes away"
-        if others := foreign_gates(self.pod):
+        if others := foreign_gates(self.pod.gates):
             yield f"it waits for gates of others: {', '.join(others)}"
 
     def _waits(self, asks: PodRequest) -> Standing:
-        pod, others = self.pod, foreign_gates(self.pod)
+        pod, others = self.pod, foreign_gates(self.pod.gates)
         promised = self.keeper.promised(pod.uid)
         if promised is not None:
             sentence = f"has been promised a place on node {promised.node}; its gate goes next"

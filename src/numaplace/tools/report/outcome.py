@@ -3,6 +3,7 @@
 The nouns that `tools/sim` fills and that the tables, the JSON and the map read.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from numaplace.decide.place import Part
@@ -14,6 +15,12 @@ from numaplace.model.request import PodRequest
 from numaplace.model.words import counted
 
 MOST_NAMED = 5  # Pods in one sentence
+
+
+def named(names: Sequence[str]) -> str:
+    """Some of the names, and how many more there are."""
+    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +74,8 @@ class Replayed:
     def sentence(self) -> str:
         """How many are the same, and some that are not."""
         same = self.recorded - len(self.differing)
-        some = ", ".join(self.differing[:MOST_NAMED])
-        more = f" and {len(self.differing) - MOST_NAMED:,} more" if len(self.differing) > MOST_NAMED else ""
-        return f"{same:,} of {counted(self.recorded, 'Pod')} as recorded{f'; not so: {some}{more}' if some else ''}"
+        some = f"; not so: {named(self.differing)}" if self.differing else ""
+        return f"{same:,} of {counted(self.recorded, 'Pod')} as recorded{some}"
 
 
 @dataclass(frozen=True, slots=True)

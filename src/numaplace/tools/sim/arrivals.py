@@ -4,17 +4,23 @@ Manifests all arrive at once and are decided in the planner's order; a trace bri
 its own times. DaemonSets become one Pod for each node they belong to.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from numaplace.decide.admit import check, check_bound
-from numaplace.decide.rules import daemon_belongs
+from numaplace.decide.rules import daemon_belongs, looked_up
+from numaplace.model import keys
+from numaplace.model.allocation import Allocation
+from numaplace.model.catalog import Catalog
 from numaplace.model.cluster import NodeState
+from numaplace.model.errors import InputError
+from numaplace.model.live_pod import foreign_gates, pin_of
 from numaplace.model.pod import Pod
 from numaplace.model.refusal import Refusal
 from numaplace.model.request import PodRequest
 from numaplace.model.settings import Settings
-from numaplace.tools.report.outcome import Unplaced
+from numaplace.tools.report.outcome import Unplaced, named
+from numaplace.wire.allocation import decode
 from numaplace.wire.workload import Workload, expand
 
 
@@ -34,20 +40,70 @@ class Intake:
 
     arrivals: tuple[Arrival, ...]
     invalid: tuple[Unplaced, ...]
+    notes: tuple[str, ...] = ()  # what is left out, and why
 
 
-def intake_of(pods: Iterable[tuple[Pod, float, float | None]], settings: Settings) -> Intake:
-    """Check every Pod with its times of arrival and end; Pods that have ended hold nothing and are passed over."""
+def intake_of(
+    pods: Iterable[tuple[Pod, float, float | None]], settings: Settings, catalog: Catalog | None = None
+) -> Intake:
+    """Check every Pod with its times of arrival and end; claims are looked up where there is a `catalog`.
+
+    As the planner does it: Pods that have ended hold nothing and are passed over, Pods
+    behind gates of others are left out, Pods on their way keep what they were promised.
+    """
     arrivals, invalid = [], []
+    gated, unread = [], []
     for pod, at_s, leaves_s in pods:
         if pod.ended:
             continue
-        request = check(pod, settings) if pod.node_name is None else check_bound(pod, settings)
+        if pod.node_name is None and foreign_gates(pod.gates):
+            gated.append(pod)
+            continue
+        known = settled(pod)
+        request = check(known, settings) if known.node_name is None else check_bound(known, settings)
         if isinstance(request, Refusal):
             invalid.append(Unplaced(pod.full_name, pod.owner, request))
-        else:
-            arrivals.append(Arrival(pod, request, at_s, leaves_s))
-    return Intake(tuple(arrivals), tuple(invalid))
+            continue
+        if catalog is not None:
+            request = looked_up(request, catalog)
+        elif request.rules.claims and known.node_name is None:
+            unread.append(pod)
+        arrivals.append(Arrival(known, request, at_s, leaves_s))
+    return Intake(tuple(arrivals), tuple(invalid), (*_gated_note(gated), *unread_note(unread)))
+
+
+def settled(pod: Pod) -> Pod:
+    """A Pod with a plan that is on its way to its node, as if it were there already."""
+    if pod.node_name is not None or foreign_gates(pod.gates):
+        return pod
+    to = pod.hint if pod.gates else pin_of(pod.rules) or pod.hint
+    allocation = None if to is None else allocation_of(pod)
+    return pod if allocation is None or allocation.node != to else replace(pod, node_name=to)
+
+
+def allocation_of(pod: Pod) -> Allocation | None:
+    """What the planner gave the Pod; what is not its own to the letter is nothing."""
+    text = pod.annotations.get(keys.ALLOCATION)
+    if text is None:
+        return None
+    try:
+        return decode(text, pod.full_name)
+    except InputError:
+        return None
+
+
+def _gated_note(pods: Sequence[Pod]) -> Iterator[str]:
+    if pods:
+        gates = ", ".join(sorted({gate for pod in pods for gate in foreign_gates(pod.gates)}))
+        names = named(sorted(pod.full_name for pod in pods))
+        yield f"left out, since a Pod is planned only when gates of others are gone ({gates[:200]}): {names}"
+
+
+def unread_note(pods: Sequence[Pod]) -> Iterator[str]:
+    """That the volumes of these Pods are left out; nothing where there are none."""
+    if pods:
+        names = named(sorted(pod.full_name for pod in pods))
+        yield f"volumes are not judged, since the nodes' files hold no namespaces, claims and volumes: {names}"
 
 
 def pods_of(workloads: Iterable[Workload], nodes: Iterable[NodeState], settings: Settings) -> Iterator[Pod]:

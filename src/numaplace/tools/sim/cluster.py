@@ -6,6 +6,7 @@ so that the node rules judge paper and cluster alike.
 
 from collections.abc import Iterable, Mapping
 
+from numaplace.model.catalog import Namespace
 from numaplace.model.cluster import ClusterState, NodeState, node_state
 from numaplace.model.cpuset import CpuSet
 from numaplace.model.ids import NodeName
@@ -79,6 +80,6 @@ def allocatable(
     return Amounts(told[CPU], told[MEMORY] // 1000, others)
 
 
-def cluster_of(nodes: Iterable[NodeState]) -> ClusterState:
+def cluster_of(nodes: Iterable[NodeState], namespaces: Iterable[Namespace] = ()) -> ClusterState:
     """The cluster of these nodes, in their order."""
-    return ClusterState({node.name: node for node in nodes})
+    return ClusterState({node.name: node for node in nodes}, {one.name: one.labels for one in namespaces})

@@ -27,7 +27,7 @@ class Ledger:
         self.table = AmountTable(tuple(state.nodes.values()), settings)
         self.company = Company(state)
         self.where: dict[PodUid, NodeName] = {}
-        self._nodes = dict(state.nodes)
+        self._nodes, self._namespaces = dict(state.nodes), state.namespaces
 
     @property
     def nodes(self) -> Mapping[NodeName, NodeState]:
@@ -37,7 +37,7 @@ class Ledger:
     @property
     def state(self) -> ClusterState:
         """The whole cluster as it is now."""
-        return ClusterState(MappingProxyType(dict(self._nodes)))
+        return ClusterState(MappingProxyType(dict(self._nodes)), self._namespaces)
 
     def fits(self, request: PodRequest) -> Mask:
         """The nodes whose rules and amounts let the Pod in, in the order of `table`."""

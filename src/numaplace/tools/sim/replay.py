@@ -9,12 +9,11 @@ from dataclasses import replace
 
 from numaplace.model import keys
 from numaplace.model.allocation import Allocation
-from numaplace.model.errors import InputError
 from numaplace.model.ids import PodUid
 from numaplace.model.live_pod import rules_unpinned
 from numaplace.model.pod import Pod
 from numaplace.tools.report.outcome import Outcome, Replayed
-from numaplace.wire.allocation import decode
+from numaplace.tools.sim.arrivals import allocation_of, settled
 from numaplace.wire.trace import TracedPod
 
 
@@ -49,19 +48,13 @@ def replayed(outcome: Outcome, recorded: Mapping[PodUid, Allocation]) -> Replaye
 
 
 def _given(pod: Pod) -> Allocation | None:
-    """What the planner gave the Pod, where it is on that node or on its way to one."""
-    text = pod.annotations.get(keys.ALLOCATION)
-    if text is None:
-        return None
-    try:
-        allocation = decode(text, pod.full_name)
-    except InputError:
-        return None
-    return allocation if pod.node_name in (None, allocation.node) else None
+    """What the planner gave the Pod, where it is on that node or on its way to it."""
+    allocation, known = allocation_of(pod), settled(pod)
+    return allocation if allocation is not None and known.node_name == allocation.node else None
 
 
 def _as_before(pod: Pod, allocation: Allocation) -> Pod:
     """The Pod as it stood at the gate."""
     annotations = {key: text for key, text in pod.annotations.items() if key != keys.ALLOCATION}
     rules = rules_unpinned(pod.rules, allocation.node)
-    return replace(pod, node_name=None, annotations=annotations, rules=rules)
+    return replace(pod, node_name=None, hint=None, annotations=annotations, rules=rules)
