@@ -32,15 +32,15 @@ async def arrivals(field: Field, per_second: float, count: int, *options: str, k
         await field.add_pod(name, kind)
 
     with Planner(field.plane, *options) as planner:
-        await planner.ready()
+        await planner.until_ready()
         async with watching(field) as bound:
             names = [f"arrival-{number:05d}" for number in range(count)]
-            before_s, began_s = cpu_s(planner.pid), time.monotonic() + 0.5
+            before_s, began_s = cpu_s(planner.running.pid), time.monotonic() + 0.5
             async with asyncio.TaskGroup() as group:
                 for number, name in enumerate(names):
                     group.create_task(create(name, began_s + number / per_second))
             await bound.until(names)
-            used_s = cpu_s(planner.pid) - before_s
+            used_s = cpu_s(planner.running.pid) - before_s
         planner.end()
     await field.clear_pods()
     pace = (count - 1) / (max(sent_s.values()) - min(sent_s.values()))

@@ -62,10 +62,10 @@ async def planned(field: Field, count: int, *options: str, profile: Path | None 
     async with watching(field) as bound:
         began_s = time.monotonic()
         with Planner(field.plane, *options, profile=profile) as planner:
-            await planner.ready()
-            before, ready_s = {**_used(field), "planner": cpu_s(planner.pid)}, time.monotonic()
+            await planner.until_ready()
+            before, ready_s = {**_used(field), "planner": cpu_s(planner.running.pid)}, time.monotonic()
             await bound.until(names)
-            used = {**_used(field), "planner": cpu_s(planner.pid)}
+            used = {**_used(field), "planner": cpu_s(planner.running.pid)}
             await asyncio.sleep(0.5)  # the last bindings reach it
             later = scheduler_steps(field.plane)
             steps = planner.steps() | {

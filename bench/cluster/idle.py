@@ -43,15 +43,15 @@ async def idle(field: Field, nodes: list[str], seconds: float) -> Idle:
         beats += 2
 
     with Planner(field.plane) as planner:
-        await planner.ready()
+        await planner.until_ready()
         await asyncio.sleep(2.0)  # what the start left to do is done
-        before_s, began_s = cpu_s(planner.pid), time.monotonic()
+        before_s, began_s = cpu_s(planner.running.pid), time.monotonic()
         async with asyncio.TaskGroup() as group:
             for number, name in enumerate(nodes):
                 at_s = number * EVERY_S / len(nodes)
                 if at_s < seconds:
                     group.create_task(beat(name, began_s + at_s))
         await asyncio.sleep(max(0.0, began_s + seconds - time.monotonic()))
-        used_s, passed_s = cpu_s(planner.pid) - before_s, time.monotonic() - began_s
+        used_s, passed_s = cpu_s(planner.running.pid) - before_s, time.monotonic() - began_s
         planner.end()
     return Idle(beats, passed_s, used_s)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.planner_process import PLANNER, PlannerProcess
-from tests.cluster.programs import READY_S, Program
+from tests.cluster.programs import READY_S
 
 _RUN = "from numaplace.tools.cli import main; main()"
 _PROFILED = f"""
@@ -36,21 +36,12 @@ class Planner(PlannerProcess):
         swapped: dict[str | Path, str | Path] = {plane.kubeconfig(PLANNER): account_file(plane)}
         if profile is not None:
             swapped[_RUN] = _PROFILED % str(profile)
-        command = [swapped.get(part, part) for part in self._program.command]
-        self._program = Program("planner", command, plane.folder, self._is_ready)
+        self.command = [swapped.get(part, part) for part in self.command]
 
-    @property
-    def pid(self) -> int:
-        """Of the process, which runs."""
-        process = self._program.process
-        if process is None:
-            raise RuntimeError("the planner does not run")
-        return process.pid
-
-    async def ready(self) -> float:
+    async def until_ready(self) -> float:
         """Seconds until it is ready."""
         began_s = time.monotonic()
-        await asyncio.to_thread(self._program.wait, began_s + 5 * READY_S)
+        await asyncio.to_thread(self.wait, began_s + 5 * READY_S)
         return time.monotonic() - began_s
 
     def steps(self) -> dict[str, tuple[int, float]]:

@@ -53,8 +53,9 @@ async def startup(field: Field) -> Startup:
     """Start it once."""
     began_s = time.monotonic()
     with Planner(field.plane) as planner:
-        await planner.ready()
+        await planner.until_ready()
         ready_s = time.monotonic() - began_s
-        found = Startup(ready_s, cpu_s(planner.pid), memory_mib(planner.pid), memory_mib(planner.pid, "VmHWM"))
+        pid = planner.running.pid
+        found = Startup(ready_s, cpu_s(pid), memory_mib(pid), memory_mib(pid, "VmHWM"))
         planner.end()
     return found

@@ -1,7 +1,8 @@
-"""Programs of a control plane as child processes: started with a log, waited for, ended hard."""
+"""Programs as child processes: started with a log, waited for, ended hard on leaving or in their own way."""
 
 import http.client
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
@@ -9,6 +10,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 from tests.cluster.build import LaneError
 
@@ -18,19 +21,39 @@ _TAIL_LINES = 12
 
 @dataclass(slots=True)
 class Program:
-    """One program; it may be started again after it was ended."""
+    """One program, which runs while it is entered; it may be started again after it was ended."""
 
     name: str
     command: Sequence[str | Path]
     folder: Path  # where it runs and logs
-    ready: Callable[[], bool]
+    ready: Callable[[], bool] = lambda: True
     process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.kill()
+
+    @property
+    def running(self) -> subprocess.Popen[bytes]:
+        """Its process; an AssertionError when it was not started, or was killed."""
+        assert self.process is not None, f"{self.name} does not run"
+        return self.process
+
+    @property
+    def log(self) -> Path:
+        """All that it printed, every time it ran."""
+        return self.folder / f"{self.name}.log"
 
     def start(self) -> None:
         """Start it; it also ends when this process does, where the system can see to that."""
         setpriv = shutil.which("setpriv")
         bound = [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
-        with self._log.open("ab") as log:
+        with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [*bound, *self.command], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder
             )
@@ -51,12 +74,13 @@ class Program:
             self.process.wait()
             self.process = None
 
-    @property
-    def _log(self) -> Path:
-        return self.folder / f"{self.name}.log"
+    def end(self) -> int:
+        """End it as Kubernetes does, and give its exit status."""
+        self.running.send_signal(signal.SIGTERM)
+        return self.running.wait(READY_S)
 
     def _last_words(self) -> str:
-        return "\n".join(self._log.read_text(errors="replace").splitlines()[-_TAIL_LINES:])
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-_TAIL_LINES:])
 
 
 @dataclass(slots=True)
@@ -76,6 +100,19 @@ class Probe:
             return False
         finally:
             connection.close()
+
+
+def page(host: str, port: int, path: str, timeout_s: float = 5.0) -> tuple[int, bytes]:
+    """Status and body of a page over plain HTTP; status 0 when there is no answer."""
+    connection = http.client.HTTPConnection(host, port, timeout=timeout_s)
+    try:
+        connection.request("GET", path)
+        response = connection.getresponse()
+        return response.status, response.read()
+    except (OSError, http.client.HTTPException):
+        return 0, b""
+    finally:
+        connection.close()
 
 
 def _blind() -> ssl.SSLContext:

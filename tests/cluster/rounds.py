@@ -104,13 +104,12 @@ class Rounds:
 
     async def _planner_hangs(self) -> None:
         """Longer than its Lease is good: it wakes up and believes to lead for a moment."""
-        self.process.signal(signal.SIGSTOP)
+        self.process.running.send_signal(signal.SIGSTOP)
         await asyncio.sleep(1 + 3 * self.draw.random())
-        self.process.signal(signal.SIGCONT)
+        self.process.running.send_signal(signal.SIGCONT)
 
     async def _planner_is_told_to_end(self) -> None:
-        self.process.signal(signal.SIGTERM)
-        await asyncio.to_thread(self.process.wait_for_end)
+        await asyncio.to_thread(self.process.end)
         self.process.start()
 
     async def _scheduler_is_killed(self) -> None:

@@ -7,8 +7,7 @@ the profiles of the test in it.
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import msgspec
 import yaml
@@ -48,7 +47,7 @@ def opted_out(name: str, **more: Any) -> dict[str, Any]:
     return pod
 
 
-class SchedulerProcess:
+class SchedulerProcess(Program):
     """One process; it may be killed and started again."""
 
     def __init__(self, plane: ControlPlane, config: dict[str, Any], name: str = "asking-scheduler") -> None:
@@ -70,22 +69,9 @@ class SchedulerProcess:
             plane.binaries / SCHEDULER,
             *(f"--{flag}={value}" for flag, value in options.items()),
         ]
-        self._program = Program(name, command, plane.folder, Probe(port, "/readyz"))
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.kill()
+        super().__init__(name, command, plane.folder, Probe(port, "/readyz"))
 
     def start(self) -> None:
         """Start it and wait until it schedules."""
-        self._program.start()
-        self._program.wait(time.monotonic() + READY_S)
-
-    def kill(self) -> None:
-        """End it at once."""
-        self._program.kill()
+        super().start()
+        self.wait(time.monotonic() + READY_S)

@@ -121,7 +121,7 @@ async def test_the_scheduler_may_be_away_for_a_while(plane: ControlPlane) -> Non
 
 def test_when_it_ends_no_program_and_no_file_of_it_is_left() -> None:
     with ControlPlane() as other:
-        pids = [program.process.pid for program in other.programs.values() if program.process]
+        pids = [program.running.pid for program in other.programs.values()]
         assert sorted(Path(f"/proc/{pid}/comm").read_text().strip() for pid in pids) == sorted(
             name[:15] for name in PROGRAMS
         )
