@@ -1,7 +1,8 @@
-"""The chart, installed into the control plane of the lane: what `helm template` renders, applied by kubectl."""
+"""The chart, installed into a control plane: what `helm template` renders, applied by kubectl, or by helm itself."""
 
 import asyncio
 import json
+import os
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,7 +20,7 @@ from tests.cluster.build import LaneError
 from tests.cluster.control_plane import ControlPlane
 from tests.objects import OURS, container, pod_object
 
-# There is no kubelet that could run the planner's Pods; the lane runs it as a process with the same identity.
+# Most tests run the planner as a process with the same identity and short times; `test_own_pods.py` has its Pods.
 VALUES: Mapping[str, Any] = {"planner": {"replicas": 0}, "agent": {"enabled": True}}
 _LAST = ("numaplace-gate", "numaplace-rules")  # of their kind: when they are in force, those before them are
 _IN_FORCE_S = 30.0
@@ -44,6 +45,22 @@ async def apply(plane: ControlPlane, wanted: list[Thing]) -> None:
         raise LaneError(f"the chart cannot be applied:\n{done.stderr}")
 
 
+async def helm(plane: ControlPlane, *arguments: str, values: Mapping[str, Any] | None = None) -> str:
+    """What helm says when it has done it."""
+    config = plane.kubeconfig("admin", "system:masters")
+    process = await asyncio.create_subprocess_exec(
+        find_tools() / "helm",
+        *(*arguments, "--namespace", SPACE, "--kubeconfig", str(config)),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        env={**os.environ, "HELM_CACHE_HOME": str(plane.folder), "HELM_CONFIG_HOME": str(plane.folder)},
+    )
+    out, _ = await process.communicate(json.dumps(values or {}).encode())
+    assert process.returncode == 0, out.decode()
+    return out.decode()
+
+
 async def kubectl(config: Path, *arguments: str, given: Thing | None = None) -> subprocess.CompletedProcess[str]:
     """Run kubectl as the user of a kubeconfig, with an object on its standard input."""
     command = [str(find_tools() / "kubectl"), "--kubeconfig", str(config), *arguments]
@@ -54,6 +71,18 @@ async def kubectl(config: Path, *arguments: str, given: Thing | None = None) -> 
     return await asyncio.to_thread(run)
 
 
+def pod(name: str, limits: Mapping[str, str] | None = None, **more: Any) -> dict[str, Any]:
+    main = container(limits=limits or {"cpu": "1"}, image="none")
+    made = pod_object(main, name=name, **{"annotations": OURS, **more})
+    del made["metadata"]["namespace"]
+    return made
+
+
+async def gates(kube: Kube, space: str = "default", **asked: Any) -> list[dict[str, str]]:
+    """The gates that a Pod would get."""
+    return (await tried(kube, pod("tried", **asked), space))["spec"].get("schedulingGates") or []
+
+
 async def tried(kube: Kube, pod: Thing, space: str) -> Thing:
     """The Pod as the API server would store it, without storing it."""
     path, body = PODS.path(space), msgspec.json.encode({"apiVersion": "v1", "kind": "Pod", **pod})
@@ -62,11 +91,9 @@ async def tried(kube: Kube, pod: Thing, space: str) -> Thing:
 
 
 async def _in_force(admin: Kube) -> bool:
-    good = pod_object(container(limits={"cpu": "1"}, image="none"), annotations=OURS, namespace=SPACE)
-    bad = pod_object(container(image="none"), annotations={keys.POLICY: "no"}, namespace=SPACE)
-    made = await tried(admin, good, SPACE)
+    waits_at = await gates(admin, SPACE)
     try:
-        await tried(admin, bad, SPACE)
+        await tried(admin, pod("bad", annotations={keys.POLICY: "no"}), SPACE)
     except InvalidError:
-        return bool(made["spec"].get("schedulingGates"))
+        return bool(waits_at)
     return False

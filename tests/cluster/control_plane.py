@@ -1,6 +1,7 @@
 """A real control plane on loopback: etcd, kube-apiserver, kube-scheduler and kube-controller-manager.
 
-Certificates everywhere and RBAC on; there are no kubelets, nodes are objects (`nodes.py`).
+Certificates everywhere and RBAC on. Nodes are objects (`nodes.py`); what the chart runs in Pods
+`kubelet.py` can run, and nothing runs other Pods.
 Who uses it gets an identity of its own from `identities.py`.
 """
 

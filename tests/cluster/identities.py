@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from typing import Any
 
 import msgspec
 
@@ -51,11 +52,16 @@ async def service_account(
     plane: ControlPlane, admin: Kube, account: Key, *, bound_to: Mapping[str, str] | None = None
 ) -> Access:
     """Access as a service account that is there already, by a token as Pods get it; `bound_to` names such a Pod."""
-    spec = {"boundObjectRef": bound_to} if bound_to else {}
+    token = await request_token(admin, account, {"boundObjectRef": bound_to} if bound_to else {})
+    return replace(plane.access("nobody"), credentials=Fixed(Credential(token)), namespace=account.namespace)
+
+
+async def request_token(admin: Kube, account: Key, spec: Mapping[str, Any]) -> str:
+    """A token of a service account; `spec` is that of a TokenRequest."""
     asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
     answer = await admin.create(SERVICE_ACCOUNTS, asked, account.namespace, name=account.name, subresource="token")
     token: str = msgspec.json.decode(answer)["status"]["token"]
-    return replace(plane.access("nobody"), credentials=Fixed(Credential(token)), namespace=account.namespace)
+    return token
 
 
 @asynccontextmanager

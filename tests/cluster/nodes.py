@@ -57,14 +57,21 @@ def node_object(node: NodeState) -> dict[str, Any]:
         **{name: str(amount) for name, amount in offered.others.items()},
     }
     taints = [{"key": one.key, "value": one.value, "effect": one.effect} for one in rules.taints]
+    metadata = {"name": node.name, "labels": dict(rules.labels)}
+    return _node(metadata, {"unschedulable": rules.cordoned, "taints": taints}, amounts)
+
+
+def plain_node(name: str) -> dict[str, Any]:
+    """A Node without report and label, for Pods that are not ours to place."""
+    return _node({"name": name}, {}, {"cpu": "32", "memory": "64Gi", "pods": "110"})
+
+
+def _node(metadata: Mapping[str, Any], spec: Mapping[str, Any], amounts: Mapping[str, str]) -> dict[str, Any]:
+    ready = {"type": "Ready", "status": "True", "reason": "KubeletReady"}
     return {
-        "metadata": {"name": node.name, "labels": dict(rules.labels)},
-        "spec": {"unschedulable": rules.cordoned, "taints": taints},
-        "status": {
-            "capacity": amounts,
-            "allocatable": amounts,
-            "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
-        },
+        "metadata": metadata,
+        "spec": spec,
+        "status": {"capacity": amounts, "allocatable": amounts, "conditions": [ready]},
     }
 
 

@@ -1,27 +1,24 @@
 """`helm install` and `helm uninstall` on a control plane of its own, with values that are not the defaults.
 
-There is no kubelet: `hook.py` runs what the hook's Pod would run, with the token that Pod would get.
+`kubelet.py` runs the planners and the Pod of the hook.
 """
 
 import asyncio
-import json
-import os
-from collections.abc import AsyncIterator, Mapping
-from typing import Any
+from collections.abc import AsyncIterator
 
 import msgspec
 import pytest
 import yaml
 
 from numaplace.adapters.kube import DeniedError, Kube, Resource
-from numaplace.adapters.kube.resources import NAMESPACES, PODS
+from numaplace.adapters.kube.resources import NAMESPACES, NODES, PODS
 from numaplace.model import keys
-from tests.chart.programs import find_tools
 from tests.chart.rendered import CHART, IMAGE, RELEASE, SPACE
-from tests.cluster.chart import tried
+from tests.cluster.chart import gates, helm, pod, tried
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.crds import CRDS
-from tests.cluster.hook import DEADLINE_S, gates, play_kubelet, pod
+from tests.cluster.kubelet import Kubelet
+from tests.cluster.nodes import plain_node
 from tests.cluster.planner_process import PLANNER
 from tests.cluster.stage import GATE, listed
 from tests.cluster.writers import by_binding
@@ -38,8 +35,9 @@ VALUES = {
         "sharingContainers": ["log"],
     },
     "admission": {"exemptNamespaces": ["exempt"]},
-    "planner": {"replicas": 0, "extender": {"enabled": True}},
+    "planner": {"extender": {"enabled": True}},
 }
+DEADLINE_S = 60.0
 _KINDS = (
     Resource("", "v1", "serviceaccounts", "ServiceAccount"),
     Resource("apps", "v1", "deployments", "Deployment"),
@@ -54,22 +52,6 @@ _KINDS = (
         for end in ("icies", "icybindings")
     ),
 )
-
-
-async def helm(plane: ControlPlane, *arguments: str, values: Mapping[str, Any] | None = None) -> str:
-    """What helm says when it has done it."""
-    config = plane.kubeconfig("admin", "system:masters")
-    process = await asyncio.create_subprocess_exec(
-        find_tools() / "helm",
-        *(*arguments, "--namespace", SPACE, "--kubeconfig", str(config)),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        env={**os.environ, "HELM_CACHE_HOME": str(plane.folder), "HELM_CONFIG_HOME": str(plane.folder)},
-    )
-    out, _ = await process.communicate(json.dumps(values or {}).encode())
-    assert process.returncode == 0, out.decode()
-    return out.decode()
 
 
 @pytest.fixture
@@ -91,11 +73,13 @@ async def ours(admin: Kube) -> list[str]:
 
 @pytest.mark.timeout(240)
 async def test_helm_installs_what_the_values_say_and_leaves_nobody_stuck(apart: ControlPlane) -> None:
-    async with Kube(apart.admin()) as admin:
+    async with Kube(apart.admin()) as admin, Kubelet(apart, admin) as kubelet:
+        await admin.create(NODES, plain_node("n1"))
         theirs = yaml.safe_load((CHART / "crds" / "noderesourcetopologies.yaml").read_text())
         theirs["metadata"]["labels"] = {"app.kubernetes.io/name": "node-feature-discovery"}
         before = await admin.create(CRDS, theirs)
-        said = await helm(apart, "install", RELEASE, str(CHART), "--create-namespace", "--values", "-", values=VALUES)
+        chart = (RELEASE, str(CHART), "--create-namespace", "--values", "-")
+        said = await helm(apart, "install", *chart, "--wait", "--timeout", "60s", values=VALUES)
         assert "Kubernetes v1.37.2 (1.36 or newer is needed)" in said
         assert "a Pod of default-scheduler, second that has a placement key or asks gpu.example/card waits" in said
         assert "Exempt: exempt." in said
@@ -105,9 +89,7 @@ async def test_helm_installs_what_the_values_say_and_leaves_nobody_stuck(apart: 
         await admin.create(PODS, pod("waits", schedulingGates=[{"name": "other.example/first"}]), "default")
         await admin.create(PODS, pod("waits-too"), SPACE)
         arriving = asyncio.create_task(arrive(admin))
-        hand = asyncio.create_task(play_kubelet(apart, admin))
         await helm(apart, "uninstall", RELEASE)
-        await hand
         arriving.cancel()
         await asyncio.wait([arriving])
         pods = [one for space in ("default", SPACE) for one in await listed(admin, PODS, space)]
@@ -116,9 +98,18 @@ async def test_helm_installs_what_the_values_say_and_leaves_nobody_stuck(apart: 
         assert len(left) > 20
         assert not [name for name, waits_at in left.items() if GATE in (waits_at or [])]
         assert await ours(admin) == []
+        assert sorted(await ends(kubelet)) == ["ended", "ended", "succeeded"]
         assert await gates(admin) == []
         after = await admin.get(CRDS, theirs["metadata"]["name"])
         assert [head(one) for one in (before, after)] == [(theirs["metadata"]["labels"], 1)] * 2
+
+
+async def ends(kubelet: Kubelet) -> list[str]:
+    """How the Pods ended, once all have."""
+    async with asyncio.timeout(DEADLINE_S):
+        while kubelet.running:
+            await asyncio.sleep(0.05)
+    return list({name: word for word, name in kubelet.story}.values())
 
 
 def head(thing: bytes) -> tuple[dict[str, str], int]:

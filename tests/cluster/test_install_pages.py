@@ -13,8 +13,10 @@ from numaplace.adapters.kube import Key, Kube
 from numaplace.adapters.kube.resources import NAMESPACES, NODES, PODS
 from tests.chart.programs import find_tools
 from tests.chart.rendered import SPACE
+from tests.cluster.chart import gates, pod
 from tests.cluster.control_plane import ControlPlane
-from tests.cluster.hook import gates, play_kubelet, pod
+from tests.cluster.kubelet import Kubelet
+from tests.cluster.nodes import plain_node
 from tests.cluster.stage import GATE, gone, listed
 from tests.docs.console import Command, output_matches, read_commands
 from tests.recorded import ROOT
@@ -23,8 +25,7 @@ PAGES = [ROOT / "docs" / "how-to" / f"{name}.md" for name in ("install", "instal
 NOT_HERE = {  # and why
     "podman build": "there is nothing here that builds images",
     "podman push": "the same",
-    "rollout status": "no kubelet runs the planner's Pods",
-    "logs job/": "no kubelet ran the Job",
+    "logs job/": "the kubelet of the tests answers nobody, and the Job is gone when it succeeded",
 }
 WAITING = {"default": ["waits"], "shop": ["web-0", "web-1"], "batch": ["one", "two"]}
 DEADLINE_S = 60.0
@@ -35,7 +36,7 @@ async def apart() -> AsyncIterator[ControlPlane]:
     """A control plane for one test, with a node."""
     with ControlPlane() as plane:
         async with Kube(plane.admin()) as admin:
-            await admin.create(NODES, {"metadata": {"name": "gpu-1"}})
+            await admin.create(NODES, plain_node("gpu-1"))
             for space in ("shop", "batch"):
                 await admin.create(NAMESPACES, {"metadata": {"name": space}})
             strict = {"pod-security.kubernetes.io/enforce": "restricted"}
@@ -47,7 +48,7 @@ async def apart() -> AsyncIterator[ControlPlane]:
 async def test_the_pages_about_installing_do_what_they_say(apart: ControlPlane) -> None:
     install, *_ = (one for one in read_commands(PAGES[0]) if one.text.startswith("helm install"))
     installed = False
-    async with Kube(apart.admin()) as admin:
+    async with Kube(apart.admin()) as admin, Kubelet(apart, admin):
         for page in PAGES:
             for command in read_commands(page):
                 if any(words in command.text for words in NOT_HERE):
@@ -56,13 +57,9 @@ async def test_the_pages_about_installing_do_what_they_say(apart: ControlPlane) 
                     await run(apart, install, page)
                     await furnish(admin)
                     installed = True
-                hand = asyncio.create_task(play_kubelet(apart, admin)) if leaves_with_the_hook(command) else None
                 await run(apart, command, page)
-                if hand is not None:
-                    await hand
                 if command == install:
                     await furnish(admin)
-                    await appear(admin)
                 installed = "helm uninstall" not in command.text and (installed or command == install)
         waits = {space: [*map(waits_at, await listed(admin, PODS, space))] for space in WAITING}
     assert waits == {"default": [[GATE]], "shop": [[], []], "batch": [[], []]}  # as the last commands left them
@@ -70,10 +67,6 @@ async def test_the_pages_about_installing_do_what_they_say(apart: ControlPlane) 
 
 def waits_at(pod: dict[str, Any]) -> list[dict[str, str]]:
     return pod["spec"].get("schedulingGates") or []
-
-
-def leaves_with_the_hook(command: Command) -> bool:
-    return command.text.startswith("helm uninstall") and "--no-hooks" not in command.text
 
 
 async def furnish(admin: Kube) -> None:
@@ -85,13 +78,6 @@ async def furnish(admin: Kube) -> None:
         for name in names:
             await gone(admin, PODS, Key(space, name), grace_s=0)
             await admin.create(PODS, pod(name), space)
-
-
-async def appear(admin: Kube) -> None:
-    """The two planners are made, also where Pod Security is strict."""
-    async with asyncio.timeout(DEADLINE_S):
-        while len([one for one in await listed(admin, PODS, SPACE) if "planner" in one["metadata"]["name"]]) < 2:
-            await asyncio.sleep(0.05)
 
 
 async def run(plane: ControlPlane, command: Command, page: Path) -> None:

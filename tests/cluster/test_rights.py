@@ -3,12 +3,12 @@
 Runs last: `conftest.py` sees to it. The rights that nobody used in the whole lane are too many.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import msgspec
 import pytest
 
 from tests.chart.rendered import named, things
+from tests.cluster.audit import Asked, asked
 from tests.cluster.chart import VALUES
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.planner_process import PLANNER
@@ -22,23 +22,12 @@ class Right(NamedTuple):
     verb: str
 
 
-class Asked(msgspec.Struct, rename="camel"):
-    """One line of the audit log."""
-
-    verb: str
-    user: dict[str, Any]
-    object_ref: dict[str, Any] = {}
-    response_status: dict[str, Any] = {}
-
-
 @pytest.fixture
-def asked(plane: ControlPlane, request: pytest.FixtureRequest) -> list[Asked]:
+def of_planner(plane: ControlPlane, request: pytest.FixtureRequest) -> list[Asked]:
     ran = {item.path.name for item in request.session.items}
     if not {"test_planner.py", "test_writers_policy.py"} <= ran:
         pytest.skip("only a run of the whole lane lets the planner do everything")
-    lines = plane.audit_log.read_bytes().splitlines()
-    found = [msgspec.json.decode(line, type=Asked) for line in lines]
-    return [one for one in found if one.user["username"] == PLANNER]
+    return [one for one in asked(plane) if one.user["username"] == PLANNER]
 
 
 def right(one: Asked) -> Right:
@@ -59,9 +48,9 @@ def granted() -> set[Right]:
     }
 
 
-def test_every_right_of_the_planner_was_used_and_none_was_missing(asked: list[Asked]) -> None:
-    used = {right(one) for one in asked if one.response_status.get("code", 0) < 300}
-    missing = {right(one) for one in asked if one.response_status.get("code") == 403} - granted()
+def test_every_right_of_the_planner_was_used_and_none_was_missing(of_planner: list[Asked]) -> None:
+    used = {right(one) for one in of_planner if one.granted}
+    missing = {right(one) for one in of_planner if one.response_status.get("code") == 403} - granted()
     assert (granted() - used, missing) == (set(), set())
 
 
