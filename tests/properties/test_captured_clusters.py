@@ -16,13 +16,13 @@ from numaplace.tools.sim.arrivals import intake_of
 from numaplace.tools.sim.contenders import contender
 from numaplace.tools.sim.play import play
 from numaplace.wire.catalog import ClaimObject, NamespaceObject, StorageClassObject, VolumeObject
-from numaplace.wire.cluster import ClusterObjects, decode_cluster, write_cluster
-from numaplace.wire.cluster_names import anonymised
+from numaplace.wire.cluster import ClusterObjects, decode_cluster
 from numaplace.wire.nodes import NodeObject, ReportObject
 from numaplace.wire.pod_object import PodObject
 from numaplace.wire.trace import Wishes
 from tests.cluster.nodes import described, node_object, report_object
 from tests.cluster.random_pods import CLASSES, NODES, random_pods
+from tests.tools.live.console import capture_of
 
 T = TypeVar("T")
 CLAIM = {"volumeName": "pv-7", "storageClassName": "fast", "accessModes": ["ReadWriteOncePod"]}
@@ -61,7 +61,11 @@ def typed(thing: dict[str, Any], kind: type[T]) -> T:
 
 
 def text_of(objects: ClusterObjects) -> str:
-    return "".join(write_cluster(objects))
+    return capture_of(objects)
+
+
+def anonymised(objects: ClusterObjects) -> ClusterObjects:
+    return decode_cluster(capture_of(objects, nameless=True), "nameless")
 
 
 def outcome(objects: ClusterObjects, folder: Path) -> Outcome:
@@ -97,7 +101,7 @@ def test_what_was_written_is_read_again_and_written_alike(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_names_decide_nothing_but_between_equals(seed: int, tmp_path: Path) -> None:
     objects = cluster(seed)
-    nameless = anonymised(objects, Settings())
+    nameless = anonymised(objects)
     assert choices(outcome(nameless, tmp_path)) == choices(outcome(objects, tmp_path))
     assert len(choices(outcome(objects, tmp_path))) == len(objects.pods)
 
@@ -105,7 +109,7 @@ def test_names_decide_nothing_but_between_equals(seed: int, tmp_path: Path) -> N
 @pytest.mark.parametrize("seed", SEEDS)
 def test_nothing_that_somebody_named_is_left(seed: int) -> None:
     objects = cluster(seed)
-    text = text_of(anonymised(objects, Settings()))
+    text = text_of(anonymised(objects))
     named = {
         "team-a",
         "blue",
@@ -124,7 +128,7 @@ def test_nothing_that_somebody_named_is_left(seed: int) -> None:
     }
     named |= {f'"{pod.metadata.name}"' for pod in objects.pods}
     assert [name for name in sorted(named) if name in text] == []
-    assert anonymised(anonymised(objects, Settings()), Settings()) == anonymised(objects, Settings())
+    assert anonymised(anonymised(objects)) == anonymised(objects)
 
 
 def test_what_kubectl_prints_is_read_too() -> None:

@@ -10,15 +10,14 @@ from numaplace.model.errors import InputError
 from numaplace.model.settings import Settings
 from numaplace.services.planner import Limits
 from numaplace.tools.live.holding import holdings_of
-from numaplace.tools.live.ours import only_ours
 from numaplace.tools.live.reading import booked
 from numaplace.tools.live.standing import standing_of
 from numaplace.tools.report.holdings import holdings_json
 from numaplace.tools.report.holdings_table import holdings_text
 from numaplace.tools.report.standing import standing_json, standing_text
-from numaplace.wire.cluster import decode_cluster, write_cluster
-from numaplace.wire.cluster_names import anonymised
+from numaplace.wire.cluster import decode_cluster
 from tests.recorded import ROOT
+from tests.tools.live.console import capture_of
 
 CAPTURE = ROOT / "docs" / "examples" / "cluster" / "cluster.json"
 ODD: tuple[Any, ...] = (
@@ -58,8 +57,8 @@ def look_at(text: str) -> int:
         assert standing_text(standing).startswith("Pod ")
         json.dumps(standing_json(standing))
         seen += 1
-    again = decode_cluster("".join(write_cluster(only_ours(objects, settings))), "again")
-    anonymised(again, settings)
+    again = decode_cluster(capture_of(objects, ours=True), "again")
+    capture_of(again, nameless=True)
     return seen
 
 

@@ -4,7 +4,7 @@
 `kubectl get nodes,noderesourcetopologies,pods -A -o json` prints is read as well.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -28,6 +28,9 @@ _FOREIGN_KEYS = ("cpu-policy", "scheduling.koordinator.sh/")  # annotations of o
 _REPORT_ATTRIBUTES = (keys.TOPOLOGY, keys.RESERVED, keys.IN_USE)
 
 
+Thing = NodeObject | ReportObject | PodObject | CatalogObject
+
+
 @dataclass(frozen=True, slots=True)
 class ClusterObjects:
     """What a cluster held at one time."""
@@ -39,6 +42,13 @@ class ClusterObjects:
     catalog: tuple[CatalogObject, ...] | None = None  # namespaces, claims, volumes, classes; None: not told
     problems: tuple[str, ...] = ()  # objects that could not be read, in sentences
 
+    def all(self) -> Iterator[Thing]:
+        """Every object; the catalog comes last."""
+        yield from self.nodes
+        yield from self.reports
+        yield from self.pods
+        yield from self.catalog or ()
+
 
 class _Head(Part):
     kind: str = ""
@@ -46,32 +56,59 @@ class _Head(Part):
     items: list[Any] | None = None
 
 
-def write_cluster(objects: ClusterObjects) -> Iterator[str]:
-    """The text in pieces, an object a line: nodes, reports, the catalog, then Pods from the oldest to the youngest."""
-    at = datetime.fromtimestamp(objects.at_s, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+def write_cluster(at_s: float, lines: Iterable[str]) -> Iterator[str]:
+    """The text of a capture in pieces, from the lines of its objects in their order."""
+    at = datetime.fromtimestamp(at_s, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     said = msgspec.json.encode({"annotations": {CAPTURED: at}}).decode()
     yield f'{{"apiVersion":"v1","kind":"List","metadata":{said},"items":['
     before = "\n"
-    for item in _items(objects):
-        yield before + msgspec.json.encode(item).decode()
+    for line in lines:
+        yield before + line
         before = ",\n"
     yield "\n]}\n"
 
 
-def _items(objects: ClusterObjects) -> Iterator[dict[str, Any]]:
-    yield from map(node_item, objects.nodes)
-    yield from map(report_item, objects.reports)
-    yield from map(catalog_item, objects.catalog or ())
-    yield from map(pod_item, sorted(objects.pods, key=creation_order))
+def line_of(thing: Thing) -> bytes:
+    """One object as it stands in a capture."""
+    return msgspec.json.encode(_item_of(thing))
 
 
-def node_item(node: NodeObject) -> dict[str, Any]:
+def rank_of(thing: Thing) -> tuple[str, ...]:
+    """Its place: nodes, reports, the catalog, then Pods from the oldest to the youngest, equally old ones by name."""
+    match thing:
+        case NodeObject():
+            return ("0",)
+        case ReportObject():
+            return ("1",)
+        case PodObject():
+            meta = thing.metadata
+            return ("3", meta.creation_timestamp or "", meta.namespace or "", meta.name or "")
+    return ("2",)
+
+
+def kind_of(thing: Thing) -> str:
+    """What the API calls it."""
+    return next(kind for kind, one in _KINDS.items() if isinstance(thing, one))
+
+
+def _item_of(thing: Thing) -> dict[str, Any]:
+    match thing:
+        case NodeObject():
+            return _node_item(thing)
+        case ReportObject():
+            return _report_item(thing)
+        case PodObject():
+            return _pod_item(thing)
+    return _catalog_item(thing)
+
+
+def _node_item(node: NodeObject) -> dict[str, Any]:
     """A Node without what only its kubelet and others want to know."""
     meta = msgspec.structs.replace(node.metadata, annotations=None, owner_references=None)
     return _item("Node", "v1", msgspec.structs.replace(node, metadata=meta))
 
 
-def report_item(report: ReportObject) -> dict[str, Any]:
+def _report_item(report: ReportObject) -> dict[str, Any]:
     """A report with what its agent says to the planner; the zones repeat it for others."""
     renewed = (report.metadata.annotations or {}).get(keys.RENEWED)
     meta = msgspec.structs.replace(
@@ -85,9 +122,9 @@ def report_item(report: ReportObject) -> dict[str, Any]:
     return _item("NodeResourceTopology", "topology.node.k8s.io/v1alpha2", slim)
 
 
-def catalog_item(thing: CatalogObject) -> dict[str, Any]:
+def _catalog_item(thing: CatalogObject) -> dict[str, Any]:
     """A namespace with its labels; a claim, volume or class with what says on which nodes it can be had."""
-    kind = next(kind for kind, one in CATALOG_KINDS.items() if isinstance(thing, one))
+    kind = kind_of(thing)
     notes, labels = thing.metadata.annotations or {}, thing.metadata.labels or {}
     kept = labels if kind == "Namespace" else {key: labels[key] for key in ZONE_LABELS if key in labels}
     read = {key: notes[key] for key in READ_ANNOTATIONS if key in notes}
@@ -98,7 +135,7 @@ def catalog_item(thing: CatalogObject) -> dict[str, Any]:
     return _item(kind, version, msgspec.structs.replace(thing, metadata=meta))
 
 
-def pod_item(pod: PodObject) -> dict[str, Any]:
+def _pod_item(pod: PodObject) -> dict[str, Any]:
     """A Pod with the annotations, conditions and amounts that a placement depends on, and no more."""
     kept = {key: text for key, text in (pod.metadata.annotations or {}).items() if _is_read(key)}
     meta = msgspec.structs.replace(pod.metadata, annotations=kept or None)
@@ -114,12 +151,6 @@ def _slim(spec: PodSpec) -> PodSpec:
     ]
     claims: list[dict[str, Any]] = [{} for _ in spec.resource_claims or ()]
     return msgspec.structs.replace(spec, volumes=volumes or None, resource_claims=claims or None)
-
-
-def creation_order(pod: PodObject) -> tuple[str, str, str]:
-    """Oldest first, then namespace and name: creation times have a resolution of one second."""
-    meta = pod.metadata
-    return (meta.creation_timestamp or "", meta.namespace or "", meta.name or "")
 
 
 def decode_cluster(text: str, where: str) -> ClusterObjects:

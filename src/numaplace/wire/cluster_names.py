@@ -1,23 +1,18 @@
 """Names out of a captured cluster: of nodes, namespaces, Pods, containers, owners, and labels that people made up.
 
 Names become numbers by their order, so that what was sorted stays sorted: names decide
-between equals. Identifiers (UIDs, UUIDs, MAC addresses) go as in captures of machines.
+between equals.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from numaplace.decide.discover import without_identifiers
 from numaplace.model import keys
 from numaplace.model.settings import Settings
-from numaplace.wire.cluster import ClusterObjects, catalog_item, node_item, pod_item, report_item
-from numaplace.wire.nodes import NodeObject, ReportObject
-from numaplace.wire.pod_object import PodObject
 
 Rename = Callable[[str, str], str]  # what a name is of, and the name
 
@@ -53,37 +48,25 @@ _NOTES = {"volume.kubernetes.io/selected-node": "node", "volume.beta.kubernetes.
 _KEPT_NAMES = ("schedulingGates", "attributes", "resources", "resizePolicy")
 
 
-def anonymised(objects: ClusterObjects, settings: Settings) -> ClusterObjects:
-    """The same cluster without names; placements on it, under the same settings, are the same."""
-    items = [
-        *map(node_item, objects.nodes),
-        *map(report_item, objects.reports),
-        *map(pod_item, objects.pods),
-        *map(catalog_item, objects.catalog or ()),
-    ]
+def without_names(lines: Callable[[], Iterable[str]], settings: Settings) -> Iterator[str]:
+    """The lines of a capture under new names; placements on it, under the same settings, are the same.
+
+    `lines` is asked twice: every name must be known before the first is numbered.
+    Identifiers are left: `decide.discover.without_identifiers` replaces them.
+    """
     seen: defaultdict[str, set[str]] = defaultdict(set)
 
     def note(kind: str, name: str) -> str:
         seen[kind].add(name)
         return name
 
-    for item in items:
-        _Renaming(note, settings).item(item)
+    noting = _Renaming(note, settings)
+    for line in lines():
+        noting.item(msgspec.json.decode(line))
     numbered = {kind: _numbered(kind, names) for kind, names in seen.items()}
     renaming = _Renaming(lambda kind, name: numbered[kind][name], settings)
-    texts = [msgspec.json.encode(renaming.item(item)).decode() for item in items]
-    nameless = without_identifiers(texts)
-    clean = iter(nameless(text) for text in texts)
-    return replace(
-        objects,
-        nodes=tuple(msgspec.json.decode(next(clean), type=NodeObject) for _ in objects.nodes),
-        reports=tuple(msgspec.json.decode(next(clean), type=ReportObject) for _ in objects.reports),
-        pods=tuple(msgspec.json.decode(next(clean), type=PodObject) for _ in objects.pods),
-        catalog=None
-        if objects.catalog is None
-        else tuple(msgspec.json.decode(next(clean), type=type(thing)) for thing in objects.catalog),
-        problems=(),
-    )
+    for line in lines():
+        yield msgspec.json.encode(renaming.item(msgspec.json.decode(line))).decode()
 
 
 def _numbered(kind: str, names: set[str]) -> Mapping[str, str]:

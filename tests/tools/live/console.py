@@ -9,6 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from numaplace.adapters.kube.fake import FakeServer
+from numaplace.model.settings import Settings
+from numaplace.tools.live.capturing import Capture, take_names_out
+from numaplace.tools.live.ours import Ours
+from numaplace.tools.live.spool import spooled
+from numaplace.wire.cluster import ClusterObjects, write_cluster
 
 BIN = Path(sys.executable).parent
 TIMEOUT_S = 60
@@ -61,6 +66,17 @@ def same_place(landing: Mapping[str, Any], allocation: Mapping[str, Any]) -> boo
         for name, share in allocation["containers"].items()
     }
     return (landing["node"], landing["numas"], mine) == (allocation["node"], allocation["numas"], theirs)
+
+
+def capture_of(objects: ClusterObjects, *, ours: bool = False, nameless: bool = False) -> str:
+    """The text of a capture of these objects."""
+    with spooled(None) as named, spooled(None) as unnamed:
+        capture = Capture(named, Ours(Settings()) if ours else None)
+        capture.take_all(objects)
+        if not nameless:
+            return "".join(write_cluster(capture.at_s, named))
+        taken_out = take_names_out(named, unnamed, Settings())
+        return "".join(write_cluster(capture.at_s, map(taken_out, unnamed)))
 
 
 def kubeconfig(server: FakeServer, folder: Path, *, namespace: str = "default", token: str = "t") -> str:

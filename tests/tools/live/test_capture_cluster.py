@@ -1,20 +1,24 @@
 """`numaplace capture cluster`: what it holds, and that the cluster on paper answers as the one that ran."""
 
+import asyncio
 import gzip
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from numaplace.adapters.kube import Key
+from numaplace.adapters.kube.fake import Stall
 from numaplace.adapters.kube.resources import CLAIMS, NAMESPACES, PODS, VOLUMES
 from numaplace.model import keys
 from numaplace.model.words import counted
+from numaplace.tools.live.spool import spooled
 from tests.objects import sidecar
 from tests.services.planner.reader import allocation_of
 from tests.services.planner.world import CALM_TIMES, World, gated, nodes_of, world_of
-from tests.tools.live.console import kubeconfig, same_place, say
+from tests.tools.live.console import BIN, kubeconfig, same_place, say
 
 POLICIES = ("SingleNUMANode", "Restricted", "BestEffort")
 SECRET = "s3cr3t"
@@ -302,3 +306,41 @@ async def test_a_file_that_is_no_capture_is_one_sentence(
     assert said.err.startswith(f"numaplace: {path}")
     assert sentence in said.err
     assert "Traceback" not in said.err
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+async def test_a_capture_that_is_interrupted_leaves_nothing(tmp_path: Path, end: signal.Signals) -> None:
+    target = tmp_path / "out" / "cluster.json"
+    target.parent.mkdir()
+    target.write_text("the one before")
+    async with world_of(nodes_of(2)) as world:
+        world.add(gated("p"))
+        config = kubeconfig(world.server, tmp_path)
+        world.server.fail(Stall(), path=PODS.path())
+        process = await asyncio.create_subprocess_exec(
+            BIN / "numaplace", "capture", "cluster", "-o", target, "--kubeconfig", config, env={"HOME": "/nonexistent"}
+        )
+        await world.until(lambda: any(one.path == PODS.path() for one in world.server.asked))
+        process.send_signal(end)
+        assert await process.wait() != 0
+    assert [one.name for one in target.parent.iterdir()] == ["cluster.json"]
+    assert target.read_text() == "the one before"
+
+
+async def test_a_place_that_cannot_be_written_is_told_before_anything_is_asked(tmp_path: Path) -> None:
+    async with world_of(nodes_of(2)) as world:
+        target, config = str(tmp_path / "nowhere" / "cluster.json"), kubeconfig(world.server, tmp_path)
+        said = await say("capture", "cluster", "-o", target, "--kubeconfig", config)
+        assert (said.status, world.server.asked) == (2, [])
+    assert said.err == f"numaplace: {target}: found no such file or directory; expected a place to write to\n"
+
+
+def test_what_is_listed_anew_is_not_written_twice() -> None:
+    with spooled(None) as spool:
+        for kind, line in (("Node", b"n"), ("Pod", b"half"), ("Pod", b"a list")):
+            spool.add(kind, line)
+        spool.drop(["Pod"])
+        spool.add("Pod", b"younger", ("3", "2"))
+        spool.add("Pod", b"older", ("3", "1"))
+        assert [*spool] == [*spool] == ["n", "older", "younger"]
+        assert spool.counts() == {"Node": 1, "Pod": 2}

@@ -46,7 +46,7 @@ def anonymised(tree: Tree, host_names: Collection[str] = ()) -> Tree:
     )
 
 
-def without_identifiers(texts: Collection[str]) -> Callable[[str], str]:
+def without_identifiers(texts: Iterable[str]) -> Callable[[str], str]:
     """What replaces every identifier that is in any of these texts, in a text that is one of them or part of one."""
     return _Replacements(texts, ()).inside
 

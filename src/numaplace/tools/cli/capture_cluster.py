@@ -3,10 +3,8 @@
 import gzip
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TextIO
 
 import click
 
@@ -14,10 +12,11 @@ from numaplace.model.errors import InputError
 from numaplace.model.words import counted
 from numaplace.tools.cli.files import STANDARD_INPUT
 from numaplace.tools.cli.source import Source, source_options
-from numaplace.tools.live.ours import only_ours
+from numaplace.tools.live.capturing import Capture, take_names_out
+from numaplace.tools.live.ours import Ours
+from numaplace.tools.live.spool import spooled
 from numaplace.tools.show.plain import plain
 from numaplace.wire.cluster import write_cluster
-from numaplace.wire.cluster_names import anonymised
 
 
 @click.command("cluster")
@@ -32,26 +31,31 @@ def capture_cluster(source: Source, output: str, ours: bool, anonymise: bool) ->
 
     Images, commands, environments and volumes' contents are not among them.
     """
-    objects = source.read()
-    if ours:
-        objects = only_ours(objects, source.settings)
-    if anonymise:
-        objects = anonymised(objects, source.settings)
-    with _written(output) as file:
-        for line in write_cluster(objects):
-            file.write(line)
-    for problem in objects.problems:
+    folder = None if output == STANDARD_INPUT else Path(output).parent
+    try:
+        with spooled(folder) as spool, spooled(folder) as nameless:
+            capture = Capture(spool, Ours(source.settings) if ours else None)
+            source.write_down(capture)
+            lines: Iterable[str] = spool
+            if anonymise:
+                lines = map(take_names_out(spool, nameless, source.settings), nameless)
+            _write(output, write_cluster(capture.at_s, lines))
+            held = spool.counts()
+    except BrokenPipeError:
+        raise  # whoever reads has seen enough
+    except OSError as error:
+        wanted = "a place to write to"
+        raise InputError(output, found=(error.strerror or str(error)).lower(), wanted=wanted) from error
+    for problem in () if anonymise else capture.problems:
         click.echo(plain(f"note: {problem}", sys.stderr.encoding), err=True)
-    nodes, reports = counted(len(objects.nodes), "node"), counted(len(objects.reports), "report")
-    held = f"{nodes}, {reports} and {counted(len(objects.pods), 'Pod')}"
-    click.echo(f"{output}: {held}", err=output == STANDARD_INPUT)
+    nodes, reports = counted(held["Node"], "node"), counted(held["NodeResourceTopology"], "report")
+    click.echo(f"{output}: {nodes}, {reports} and {counted(held['Pod'], 'Pod')}", err=output == STANDARD_INPUT)
 
 
-@contextmanager
-def _written(output: str) -> Iterator[TextIO]:
-    """A file that is there as a whole at the end, or not at all."""
+def _write(output: str, pieces: Iterable[str]) -> None:
+    """Make the file that is there as a whole at the end, or not at all."""
     if output == STANDARD_INPUT:
-        yield sys.stdout
+        sys.stdout.writelines(pieces)
         return
     path = Path(output)
     part = path.with_name(f".{path.name}.{os.getpid()}")
@@ -61,10 +65,7 @@ def _written(output: str) -> Iterator[TextIO]:
             if path.suffix == ".gz"
             else part.open("w", encoding="utf-8") as file
         ):
-            yield file
+            file.writelines(pieces)
         part.replace(path)
-    except OSError as error:
-        wanted = "a place to write to"
-        raise InputError(output, found=(error.strerror or str(error)).lower(), wanted=wanted) from error
     finally:
         part.unlink(missing_ok=True)

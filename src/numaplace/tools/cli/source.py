@@ -16,6 +16,7 @@ from numaplace.wire.cluster import ClusterObjects, decode_cluster
 try:
     from numaplace.services.planner import Limits
     from numaplace.tools.cli.access import find_access, with_access_options
+    from numaplace.tools.live.capturing import Capture
     from numaplace.tools.live.reading import Reading, booked, read_cluster
 except ModuleNotFoundError as error:
     raise InputError(
@@ -28,6 +29,7 @@ class Source:
     """A cluster to look at."""
 
     read: Callable[[], ClusterObjects]
+    write_down: Callable[[Capture], None]  # the same, object by object
     settings: Settings
     limits: Limits
     namespace: str  # that of the context
@@ -35,6 +37,13 @@ class Source:
     def reading(self) -> Reading:
         """Everything there is, in the planner's book."""
         return booked(self.read(), self.settings, self.limits)
+
+
+def _from_file(path: str, settings: Settings, limits: Limits) -> Source:
+    def read() -> ClusterObjects:
+        return decode_cluster(read_text(path), path)
+
+    return Source(read, lambda capture: capture.take_all(read()), settings, limits, "default")
 
 
 def source_options(shown: Callable[..., None]) -> Callable[..., None]:
@@ -52,10 +61,12 @@ def source_options(shown: Callable[..., None]) -> Callable[..., None]:
     ) -> None:
         limits = Limits(silent_s=silent)
         if capture is not None:
-            source = Source(lambda: decode_cluster(read_text(capture), capture), settings, limits, "default")
+            source = _from_file(capture, settings, limits)
         else:
             access = find_access(kubeconfig, context)
-            source = Source(lambda: read_cluster(access), settings, limits, access.namespace)
+            source = Source(
+                lambda: read_cluster(access), lambda capture: capture.list(access), settings, limits, access.namespace
+            )
         shown(source=source, **others)
 
     command: Callable[..., None] = looking

@@ -1,44 +1,47 @@
 """The part of a cluster that placements depend on: enabled nodes, the Pods on them, and Pods that ask a place."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
-
 from numaplace.decide.rules import is_enabled
 from numaplace.model.live_pod import LivePod
 from numaplace.model.refusal import Refusal
 from numaplace.model.settings import Settings
-from numaplace.wire.catalog import CatalogObject, ClaimObject, VolumeObject
-from numaplace.wire.cluster import ClusterObjects
+from numaplace.wire.catalog import ClaimObject, VolumeObject
+from numaplace.wire.cluster import Thing
 from numaplace.wire.live_pod import live_pod_of
-from numaplace.wire.nodes import node_of
+from numaplace.wire.nodes import NodeObject, ReportObject, node_of
 from numaplace.wire.pod_object import PodObject
 
 
-def only_ours(objects: ClusterObjects, settings: Settings) -> ClusterObjects:
-    """The same cluster without what has no bearing on a placement."""
-    nodes = tuple(node for node in objects.nodes if is_enabled(node_of(node, f"Node {node.metadata.name}"), settings))
-    names = {node.metadata.name for node in nodes}
-    pods = tuple(
-        pod
-        for pod in objects.pods
-        if pod.spec.node_name in names or (pod.spec.node_name is None and _asks(live_pod_of(pod, settings)))
-    )
-    return replace(
-        objects,
-        nodes=nodes,
-        reports=tuple(report for report in objects.reports if report.metadata.name in names),
-        pods=pods,
-        catalog=None if objects.catalog is None else tuple(_used(objects.catalog, pods)),
-    )
+class Ours:
+    """Says of one object after the other whether it matters: nodes first, then Pods, claims, and volumes."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._nodes = set[str | None]()
+        self._spaces = set[str | None]()  # where Pods are
+        self._volumes = set[str | None]()  # that claims there name
+
+    def keeps(self, thing: Thing) -> bool:
+        """Whether it has a bearing on placements."""
+        meta = thing.metadata
+        match thing:
+            case NodeObject():
+                kept = is_enabled(node_of(thing, f"Node {meta.name}"), self._settings)
+                self._nodes |= {meta.name} if kept else set()
+            case ReportObject():
+                kept = meta.name in self._nodes
+            case PodObject():
+                name = thing.spec.node_name
+                kept = name in self._nodes if name else _asks(live_pod_of(thing, self._settings))
+                self._spaces |= {meta.namespace} if kept else set()
+            case ClaimObject():
+                kept = meta.namespace in self._spaces
+                self._volumes |= {thing.spec.volume_name} if kept else set()
+            case VolumeObject():
+                kept = meta.name in self._volumes
+            case _:
+                kept = True
+        return kept
 
 
 def _asks(pod: LivePod) -> bool:
     return bool(pod.gates) or isinstance(pod.asks, Refusal) or pod.asks.is_planned
-
-
-def _used(catalog: Iterable[CatalogObject], pods: Iterable[PodObject]) -> Iterator[CatalogObject]:
-    """Without claims of namespaces in which none of these Pods is, and without their volumes."""
-    spaces = {pod.metadata.namespace for pod in pods}
-    kept = [one for one in catalog if not isinstance(one, ClaimObject) or one.metadata.namespace in spaces]
-    volumes = {one.spec.volume_name for one in kept if isinstance(one, ClaimObject)}
-    return (one for one in kept if not isinstance(one, VolumeObject) or one.metadata.name in volumes)

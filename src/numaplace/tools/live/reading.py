@@ -7,6 +7,7 @@ volumes is told of the rules about them.
 
 import asyncio
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -34,6 +35,12 @@ from numaplace.wire.pod_object import PodObject
 
 T = TypeVar("T")
 
+LOOKED_UP: tuple[tuple[Resource, type[CatalogObject]], ...] = (
+    (NAMESPACES, NamespaceObject),
+    (CLAIMS, ClaimObject),
+    (VOLUMES, VolumeObject),
+    (STORAGE_CLASSES, StorageClassObject),
+)
 LIST_ATTEMPTS = 3  # a list that takes longer than the server remembers its version is begun again
 
 
@@ -67,35 +74,41 @@ async def _listed(access: Access) -> ClusterObjects:
 async def _catalog(kube: Kube, problems: list[str]) -> tuple[CatalogObject, ...] | None:
     """What the node rules look up; None where we may not see all of it, and these rules are then left out."""
     try:
-        namespaces, claims, volumes, classes = await asyncio.gather(
-            _all_of(kube, NAMESPACES, NamespaceObject, problems),
-            _all_of(kube, CLAIMS, ClaimObject, problems),
-            _all_of(kube, VOLUMES, VolumeObject, problems),
-            _all_of(kube, STORAGE_CLASSES, StorageClassObject, problems),
-        )
+        found = await asyncio.gather(*(_all_of(kube, resource, kind, problems) for resource, kind in LOOKED_UP))
     except DeniedError:
         return None
-    return (*namespaces, *claims, *volumes, *classes)
+    return tuple(thing for listed in found for thing in listed)
 
 
 async def _all_of(kube: Kube, resource: Resource, kind: type[T], problems: list[str]) -> tuple[T, ...]:
+    found: list[T] = []
+    problems += await list_all(kube, resource, kind, take=found.append, again=found.clear)
+    return tuple(found)
+
+
+async def list_all(
+    kube: Kube, resource: Resource, kind: type[T], *, take: Callable[[T], None], again: Callable[[], None]
+) -> list[str]:
+    """Hand every object over as its page arrives; `again`: all so far were for nothing. What could not be read."""
     for attempt in range(LIST_ATTEMPTS):
-        found: list[T] = []
-        broken: list[tuple[bytes, str]] = []
+        broken: list[str] = []
         try:
             async for page in kube.pages(resource, kind):
-                found += page.objects
-                broken += page.broken
+                for thing in page.objects:
+                    take(thing)
+                broken += (f"{resource.kind} {_name_in(body)}: {problem}" for body, problem in page.broken)
         except ExpiredError:
             if attempt + 1 == LIST_ATTEMPTS:
                 raise
+            again()
             continue
-        for body, problem in broken:
-            meta = metadata_of(body)
-            name = f"{meta.namespace}/{meta.name}" if meta.namespace else str(meta.name)
-            problems.append(f"{resource.kind} {name}: {problem}")
-        return tuple(found)
+        return broken
     raise AssertionError("the last attempt returns or raises")
+
+
+def _name_in(body: bytes) -> str:
+    meta = metadata_of(body)
+    return f"{meta.namespace}/{meta.name}" if meta.namespace else str(meta.name)
 
 
 def booked(objects: ClusterObjects, settings: Settings, limits: Limits) -> Reading:
