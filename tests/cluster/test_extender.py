@@ -102,6 +102,22 @@ async def test_pods_with_cards_are_bound_through_the_planner_with_their_allocati
     assert counted(planner, "filter", "confirmed") >= 12
 
 
+@pytest.mark.usefixtures("scheduler", "may_bind")
+async def test_where_pins_are_wanted_only_pods_that_were_never_gated_are_hinted(
+    plane: ControlPlane, stage: Stage, port: int
+) -> None:
+    await stage.nodes(alike(4))
+    names = [f"w{i}" for i in range(6)] + [f"o{i}" for i in range(6)]
+    with PlannerProcess(plane, "asked", "--extender", f"127.0.0.1:{port}", "--extender-pins", *FOR) as planner:
+        await stage.add(*(waiting(name) for name in names[:6]), *(opted_out(name) for name in names[6:]))
+        pods = await stage.until_bound(*names)
+        assert counted(planner, "bind", "bound") == 12
+    assert misplaced(pods) == []
+    pins = {one["metadata"]["name"]: pin_of(one) for one in pods}
+    assert {name for name, pin in pins.items() if pin} == set(names[:6])
+    assert len({thing for one in pods for thing in things_of(one)}) == 12 * (2 + 12)
+
+
 @pytest.mark.usefixtures("scheduler", "planner")
 async def test_pods_without_cards_are_pinned_and_plain_ones_are_left_alone(stage: Stage) -> None:
     await stage.nodes(alike(2))

@@ -46,6 +46,7 @@ class LivePod:
     has_condition: bool = False  # whether it carries the condition Planned
     owned: bool = False  # a controller replaces it when it goes
     asked: bool = False  # its scheduler asks the extender face before it binds the Pod
+    pinned_at_gate: bool = False  # nevertheless it leaves the gate with a pin
 
     @property
     def full_name(self) -> str:
@@ -61,10 +62,16 @@ class LivePod:
             return Stage.BOUND
         if self.gates:
             return Stage.FOREIGN if foreign_gates(self.gates) else Stage.WAITS
-        if self.asked:
+        if self.stays_open:
             return Stage.OPEN
         planned = self.allocation is not None and (self.pin is not None or self.hint is not None)
         return Stage.RELEASED if planned else Stage.FOREIGN
+
+    @property
+    def stays_open(self) -> bool:
+        """Whether its plan may change until it is bound: its scheduler asks us, and no pin is on it or to come."""
+        pinned = bool(self.gates) or (self.allocation is not None and self.pin is not None)
+        return self.asked and not (self.pinned_at_gate and pinned)
 
     @property
     def pin(self) -> NodeName | None:

@@ -31,4 +31,5 @@ class Settings:
     holds_node_back: bool = False  # one node is kept for the oldest Pod that waits; else smaller ones go ahead
     release_grace_s: float = 60.0  # how long an ended Pod's devices stay taken without word from the agent
     extender_for: tuple[str, ...] = ()  # schedulers that ask the planner about Pods with cards before they bind them
+    extender_pins: bool = False  # their Pods, too, leave the gate with a pin; else a hint tells the scheduler the node
     weights: Weights = Weights()

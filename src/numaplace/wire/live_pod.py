@@ -52,6 +52,7 @@ def live_pod_of(pod: obj.PodObject, settings: Settings) -> LivePod:
         has_condition=planned is not None,
         owned=any(one.controller for one in meta.owner_references or ()),
         asked=isinstance(asks, PodRequest) and asks.asks_cards and _scheduler(pod) in settings.extender_for,
+        pinned_at_gate=settings.extender_pins,
     )
 
 
@@ -93,9 +94,9 @@ def hint(pod: LivePod, allocation: Allocation, at: str) -> Change:
 def ungate(pod: LivePod, request: PodRequest, allocation: Allocation) -> Change:
     """For the Pod: what it gets, our gate is gone, and every term that can match keeps it to the planned node.
 
-    Where the scheduler asks us before it binds the Pod, the hint has said it all, and there is no pin.
+    Where the plan stays open until the scheduler asks us, the hint has said it all, and there is no pin.
     """
-    if pod.asked:
+    if pod.stays_open:
         return lift_gate(pod.uid)
     node = allocation.node
     terms = request.rules.required_terms

@@ -19,6 +19,7 @@ import aiohttp
 from numaplace.adapters.kube.fake.refusals import RefusalError
 from numaplace.adapters.kube.resources import NODES, PODS
 from numaplace.services.planner import DoorAddress
+from tests.services.planner.reader import pin_of
 from tests.services.planner.world import DEADLINE_S, World
 
 Pod = dict[str, Any]
@@ -60,7 +61,7 @@ class AskingScheduler:
         name = pod["metadata"]["name"]
         self.attempts[name] += 1
         hint = pod["status"].get("nominatedNodeName")
-        feasible = [node for node in self._nodes() if self.takes(pod, node)]
+        feasible = [node for node in self._nodes() if self.takes(pod, node) and pin_of(pod) in ("", node)]
         answer: dict[str, Any] = {}
         for names in ([[hint]] if hint in feasible else []) + [feasible[: self.sample]]:
             if not names:

@@ -13,6 +13,8 @@ from numaplace.adapters.kube.fake.faults import Effect
 from numaplace.adapters.kube.resources import NODES
 from numaplace.model import keys
 from numaplace.model.refusal import Code
+from numaplace.model.settings import Settings
+from numaplace.services.planner import Limits
 from numaplace.services.planner.extender import ELSEWHERE, refused_text
 from tests.services.planner.asking import AskingScheduler, Pod, answers, asking, door
 from tests.services.planner.reader import allocation_of, double_grants, misplaced, pin_of
@@ -29,10 +31,12 @@ def open_pod(name: str, **more: Any) -> Pod:
 
 
 @contextlib.asynccontextmanager
-async def scheduled(world: World, **more: Any) -> AsyncIterator[AskingScheduler]:
+async def scheduled(
+    world: World, limits: Limits = QUICK, settings: Settings = ASKED, **more: Any
+) -> AsyncIterator[AskingScheduler]:
     """A planner with an extender face, and a scheduler that asks it."""
     at = door()
-    world.start(settings=ASKED, door=at)
+    world.start(limits, settings, door=at)
     await answers(world, at)
     async with asking(world, at, **more) as scheduler:
         yield scheduler

@@ -41,6 +41,9 @@
 {{- range .schedulers }}
 - --extender-for={{ . }}
 {{- end }}
+{{- if .pins }}
+- --extender-pins
+{{- end }}
 {{- if .tlsSecret }}
 - --extender-tls
 - /tls/tls.crt

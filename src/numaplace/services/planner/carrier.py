@@ -62,8 +62,8 @@ class Carrier:
         """End the wait, again and again until it is done or the plan is no good any more.
 
         The pin does what a hint does, and more. A Pod that had to wait wants room that is scarce, and its condition
-        must change anyway: there a hint comes first and keeps the room (docs/decisions/0014). A Pod whose scheduler
-        asks us has the hint alone.
+        must change anyway: there a hint comes first and keeps the room (docs/decisions/0014). A Pod whose plan stays
+        open has the hint alone.
         """
         backoff, wrong = Backoff(), 0
         told = await self._notices.settle(pod.uid)
@@ -142,7 +142,7 @@ class Carrier:
 
     def is_at_work(self, pod: LivePod) -> bool:
         """Whether its plan is in our hands: being written, or past the gate for good."""
-        return pod.uid in self._busy or (pod.uid in self.outstanding and not pod.asked)
+        return pod.uid in self._busy or (pod.uid in self.outstanding and not pod.stays_open)
 
     # --- the other ways
 
@@ -239,4 +239,4 @@ class Carrier:
 
 def _needs_hint(pod: LivePod, node: NodeName) -> bool:
     """Whether the Pod gets no pin, had to wait, or is hinted to another node by a planner before us."""
-    return pod.asked or pod.has_condition or pod.hint not in (None, node)
+    return pod.stays_open or pod.has_condition or pod.hint not in (None, node)

@@ -258,8 +258,8 @@ class Planner:
             return  # it is bound by now, and what it was promised is its own
         self._metrics.failures.labels("stuck").inc()
         if isinstance(pod.asks, PodRequest):
-            self._aside.put(pod.asks if pod.asked else unpinned(pod.asks, node), node)
-        if pod.asked:
+            self._aside.put(pod.asks if pod.stays_open else unpinned(pod.asks, node), node)
+        if pod.stays_open:
             self._keeper.release(pod.uid)
             self._rests.failed(pod.uid)
             self._waits(pod)

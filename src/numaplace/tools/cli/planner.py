@@ -84,6 +84,11 @@ def _seconds(name: str, default_s: float, text: str) -> Callable[[Callable[..., 
     help="Scheduler (spec.schedulerName) whose configuration names the extender; may be given again.",
 )
 @click.option(
+    "--extender-pins",
+    is_flag=True,
+    help="Let their Pods leave the gate with a pin: fewer writes, but no other node if the planned one is refused.",
+)
+@click.option(
     "--extender-tls",
     type=(_PATH, _PATH),
     default=None,
@@ -116,6 +121,7 @@ def planner(
     release_grace: float,
     extender: str,
     extender_for: tuple[str, ...],
+    extender_pins: bool,
     extender_tls: tuple[Path, Path] | None,
     extender_clients: Path | None,
     extender_deadline: float,
@@ -128,7 +134,12 @@ def planner(
     Inside a cluster the service account of the Pod is used, elsewhere a kubeconfig.
     """
     door = _door(extender, extender_tls, extender_clients)
-    settings = replace(settings, release_grace_s=release_grace, extender_for=() if door is None else extender_for)
+    settings = replace(
+        settings,
+        release_grace_s=release_grace,
+        extender_for=() if door is None else extender_for,
+        extender_pins=extender_pins,
+    )
     limits = replace(
         _DEFAULTS,
         outstanding=outstanding,
