@@ -55,6 +55,7 @@ async def _with_the_extender(field: Field, pods: int) -> AsyncIterator[tuple[str
     """The same with the extender's entry in the scheduler's configuration."""
     options = await field.let_the_scheduler_ask()
     yield "planner with extender", await planned(field, pods, *options)
+    yield "planner with extender and pins", await planned(field, pods, *options, "--extender-pins")
     yield "plain Pods beside the extender", await stock(field, pods, Kind.PLAIN)
 
 
