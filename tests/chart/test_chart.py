@@ -117,7 +117,7 @@ def test_the_planner_takes_the_options_it_is_given() -> None:
     assert asked["pod_ip_rdma"] is asked["spread"] is asked["hold_back"] is asked["verbose"] is True
     assert asked["weight"] == ("gpu-hca=5", "packing=0.5")
     assert asked["lease"] == f"{SPACE}/numaplace-planner"
-    assert (asked["extender"], asked["extender_for"]) == ("0.0.0.0:8481", ("default-scheduler", "second"))
+    assert (asked["extender"], asked["extender_for"]) == ("[::]:8481", ("default-scheduler", "second"))
     assert [str(path) for path in asked["extender_tls"]] == ["/tls/tls.crt", "/tls/tls.key"]
     assert str(asked["extender_clients"]) == "/tls/ca.crt"
 
@@ -171,7 +171,7 @@ def test_it_is_ready_when_it_says_so() -> None:
     assert container["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "http"}
     assert container["livenessProbe"]["httpGet"] == {"path": "/healthz", "port": "http"}
     assert container["ports"] == [{"name": "http", "containerPort": 8480}]
-    assert "--listen=0.0.0.0:8480" in container["args"]
+    assert "--listen=[::]:8480" in container["args"]
 
 
 def test_the_schedulers_configuration_fits_what_is_installed() -> None:

@@ -25,7 +25,7 @@ from tests.cluster.programs import Program, page
 from tests.cluster.volumes import field_of
 from tests.recorded import ROOT
 
-_EVERYWHERE = "0.0.0.0"  # in a network namespace that is the Pod's address
+_EVERYWHERE = "[::]"  # in a network namespace that is the Pod's address
 _IMAGE = (ROOT / "deploy" / "image" / "Containerfile").read_text()
 # Arguments: a folder for the root, how to mount that at last, pairs of a folder and where it is seen, --, the command.
 _ENTER = """

@@ -79,7 +79,7 @@ async def test_helm_installs_what_the_values_say_and_leaves_nobody_stuck(apart: 
         theirs["metadata"]["labels"] = {"app.kubernetes.io/name": "node-feature-discovery"}
         before = await admin.create(CRDS, theirs)
         chart = (RELEASE, str(CHART), "--create-namespace", "--values", "-")
-        said = await helm(apart, "install", *chart, "--wait", "--timeout", "60s", values=VALUES)
+        said = await helm(apart, "install", *chart, "--wait", "--timeout", "120s", values=VALUES)
         assert "Kubernetes v1.37.2 (1.36 or newer is needed)" in said
         assert "a Pod of default-scheduler, second that has a placement key or asks gpu.example/card waits" in said
         assert "Exempt: exempt." in said

@@ -108,7 +108,7 @@ async def installed() -> AsyncIterator[Installed]:
             for name in PLAIN:
                 await admin.create(NODES, plain_node(name))
             chart = (RELEASE, str(CHART), "--create-namespace", "--values", "-")
-            await helm(plane, "install", *chart, "--wait", "--timeout", "60s", values=IMAGE)
+            await helm(plane, "install", *chart, "--wait", "--timeout", "120s", values=IMAGE)
             story = list(kubelet.story)
             await create_nodes(admin, described(msgspec.json.encode({"nodes": [GPU_NODES]}).decode()))
             yield Installed(plane, admin, kubelet, Stage(admin, "default"), story)
@@ -182,7 +182,7 @@ async def test_an_upgrade_rolls_through_and_only_who_holds_the_lease_writes(inst
     await installed.admin.create(SECRETS, {"metadata": {"name": "extender"}, **secret}, SPACE)
     chart = (RELEASE, str(CHART), "--reuse-values", "--values", "-")
     upgrade = asyncio.create_task(
-        helm(installed.plane, "upgrade", *chart, "--wait", "--timeout", "60s", values=WITH_EXTENDER)
+        helm(installed.plane, "upgrade", *chart, "--wait", "--timeout", "120s", values=WITH_EXTENDER)
     )
     names: list[str] = []
     while not upgrade.done():

@@ -3,7 +3,7 @@
 {{- $cluster := .Values.cluster }}
 {{- $planner := .Values.planner -}}
 - planner
-- --listen=0.0.0.0:{{ $planner.port }}
+- --listen=[::]:{{ $planner.port }}
 - --advertise=$(POD_IP):{{ $planner.port }}
 - --name=$(POD_NAME)
 - --lease={{ .Release.Namespace }}/numaplace-planner
@@ -33,7 +33,7 @@
 {{- end }}
 {{- with $planner.extender }}
 {{- if .enabled }}
-- --extender=0.0.0.0:{{ .port }}
+- --extender=[::]:{{ .port }}
 - --extender-deadline={{ .deadlineSeconds }}
 {{- if .ungateAfterSeconds }}
 - --ungate-after={{ .ungateAfterSeconds }}

@@ -19,6 +19,7 @@ from numaplace.model.errors import InputError
 from numaplace.services.planner.extender import Extender, NotLeadingError, NotNowError, broken
 from numaplace.services.planner.extender_tls import Rotation, Seen, TlsFiles
 from numaplace.services.planner.limits import Limits
+from numaplace.services.planner.listening import listening
 from numaplace.services.planner.metrics import Metrics
 
 _KEPT_S = 3600.0  # idle connections are the scheduler's to close (it does after 90 s), so that none breaks under it
@@ -66,22 +67,22 @@ class Door:
         await runner.setup()
         try:
             async with aiohttp.ClientSession() as self._session:
-                with _listening(self._address) as listening:
-                    await self._listen(runner, listening)
+                with listening("--extender", self._address.host, self._address.port) as at:
+                    await self._listen(runner, at)
         finally:
             await runner.cleanup()
 
-    async def _listen(self, runner: web.AppRunner, listening: socket.socket) -> None:
+    async def _listen(self, runner: web.AppRunner, at: socket.socket) -> None:
         """Serve the socket; with new certificates by a second listener, before the first one goes."""
         tls = self._address.tls
-        listener = await _listener(runner, listening, None if tls is None else tls.serving())
+        listener = await _listener(runner, at, None if tls is None else tls.serving())
         rotation = None if tls is None else Rotation(tls)
         try:
             while True:
                 await asyncio.sleep(self._limits.tick_s)
                 context = None if rotation is None else rotation.renewed()
                 if context is not None:
-                    before, listener = listener, await _listener(runner, listening, context)
+                    before, listener = listener, await _listener(runner, at, context)
                     await before.stop()
         finally:
             await listener.stop()
@@ -158,17 +159,8 @@ class _Listener:
         await self.site.stop()
 
 
-async def _listener(runner: web.AppRunner, listening: socket.socket, context: ssl.SSLContext | None) -> _Listener:
-    own = listening.dup()
+async def _listener(runner: web.AppRunner, at: socket.socket, context: ssl.SSLContext | None) -> _Listener:
+    own = at.dup()
     site = web.SockSite(runner, own, ssl_context=context)
     await site.start()
     return _Listener(site, own)
-
-
-def _listening(address: DoorAddress) -> socket.socket:
-    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    try:
-        return socket.create_server((address.host, address.port), family=family, backlog=128)
-    except OSError as error:
-        where = f"--extender {address.host}:{address.port}"
-        raise InputError(where, found=str(error), wanted="an address of this machine that is free") from error

@@ -10,6 +10,7 @@ from numaplace.model.live_pod import LivePod
 from numaplace.model.refusal import Refusal
 from numaplace.model.request import PodRequest
 from numaplace.services.planner.keeper import Keeper
+from numaplace.services.planner.listening import listening
 from numaplace.services.planner.metrics import Metrics
 from numaplace.services.planner.planner import Planner
 
@@ -29,7 +30,7 @@ class Face:
         self._keeper, self._planner, self._metrics, self._missing = keeper, planner, metrics, missing
 
     async def serve(self, host: str, port: int) -> web.AppRunner:
-        """Listen; `cleanup` of the answer ends it."""
+        """Listen; `cleanup` of the answer ends it. InputError when the address is not ours or not free."""
         app = web.Application()
         app.router.add_get("/healthz", self._healthz)
         app.router.add_get("/readyz", self._readyz)
@@ -38,7 +39,7 @@ class Face:
         app.router.add_get("/explain", self._explain)
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
         await runner.setup()
-        await web.TCPSite(runner, host, port).start()
+        await web.SockSite(runner, listening("--listen", host, port)).start()
         return runner
 
     async def _healthz(self, _: web.Request) -> web.Response:

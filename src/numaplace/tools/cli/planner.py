@@ -34,7 +34,11 @@ def _seconds(name: str, default_s: float, text: str) -> Callable[[Callable[..., 
 @click.command()
 @access_options
 @click.option(
-    "--listen", default="127.0.0.1:8480", show_default=True, metavar="HOST:PORT", help="Where pages are shown."
+    "--listen",
+    default="127.0.0.1:8480",
+    show_default=True,
+    metavar="HOST:PORT",
+    help="Where pages are shown; [::] is every address, of both IP families.",
 )
 @click.option(
     "--advertise", default="", metavar="HOST:PORT", help="Where other planners reach the pages.  [default: as --listen]"
@@ -152,9 +156,8 @@ def planner(
     if door is None and ungate_after is not None:
         wanted = "--extender beside it: without it a Pod that left the gate would go anywhere"
         raise InputError("--ungate-after", found=f"{ungate_after:g}", wanted=wanted)
-    address = replace(_address("--listen", listen), advertised=advertise)
-    if advertise:
-        _address("--advertise", advertise)
+    known_as = _address("--advertise", advertise).known_as if advertise else ""
+    address = replace(_address("--listen", listen), advertised=known_as)
     seat = Seat(_lease(lease, access.namespace), name, Times.of(lease_duration))
     log_to_stderr(verbose=verbose)
     asyncio.run(serve(access, settings, limits, address, seat, door))
