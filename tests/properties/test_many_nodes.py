@@ -6,15 +6,14 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from numaplace.decide.place import Placement, place_on, plan
+from numaplace.decide.place import Placement, judge, nearness, place_on, plan
 from numaplace.decide.place.ask import ask_of
 from numaplace.decide.place.bounds import NOWHERE, bounds_of, packed
 from numaplace.decide.place.rows import Rows
-from numaplace.decide.rules import check
 from numaplace.decide.track import violations
 from numaplace.model.cluster import ClusterState, Holder, NodeState, Phase
 from numaplace.model.ids import NodeName
-from numaplace.model.refusal import Code, Refusal
+from numaplace.model.refusal import Refusal
 from numaplace.model.request import PodRequest
 from numaplace.model.settings import Settings
 from tests.oracle.world import world_of
@@ -50,19 +49,14 @@ def nodes_of(cluster: list[tuple[Scene, bool]]) -> Nodes:
     return {node.name: node for node in states}
 
 
-def said_by(node: NodeState, request: PodRequest, chosen: Settings) -> Placement | Refusal:
-    """What one node says: its rules, then its topology."""
-    present = [holder.request for holder in node.holders.values()]
-    return check(request, node.rules, present, chosen) or place_on(node, request, chosen)
-
-
-def best_by_hand(nodes: Nodes, request: PodRequest, chosen: Settings) -> Placement | Code:
-    """The best rank of all nodes, the lower name on ties; else the code of the nearest miss."""
-    answers = {name: said_by(nodes[name], request, chosen) for name in sorted(nodes)}
+def best_by_hand(nodes: Nodes, request: PodRequest, chosen: Settings) -> Placement | Refusal:
+    """The best rank of all nodes, the lower name on ties; else the refusal of the nearest miss."""
+    answers = {name: judge(nodes[name], request, chosen) for name in sorted(nodes)}
     places = [answer for answer in answers.values() if isinstance(answer, Placement)]
     if places:
         return min(places, key=lambda place: place.rank)
-    return max((answer.code for answer in answers.values() if isinstance(answer, Refusal)), key=list(Code).index)
+    refusals = [(nodes[name], answer) for name, answer in answers.items() if isinstance(answer, Refusal)]
+    return min(refusals, key=lambda one: nearness(one[0], request, one[1]))[1]
 
 
 @given(clusters(), pod_lists(), CHOSEN)
@@ -76,7 +70,9 @@ def test_a_plan_is_what_one_node_after_the_other_would_say(
     for decision in planned.decisions:
         right = best_by_hand(nodes, decision.request, chosen)
         if isinstance(decision.answer, Refusal):
-            assert decision.answer.code is right
+            assert isinstance(right, Refusal)
+            assert (decision.answer.code, decision.answer.node) == (right.code, right.node)
+            assert decision.answer.sentence.endswith(right.sentence)
         else:
             assert decision.answer == right
             allocation = decision.answer.allocation

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from numaplace.decide.place import NodeIndex, Placement, judge
+from numaplace.decide.place import NodeIndex, Placement, judge, nearness
 from numaplace.decide.rules import Company, check_promised
 from numaplace.model.cluster import ClusterState, Holder, NodeState, Phase
 from numaplace.model.ids import NodeName
@@ -85,7 +85,7 @@ def by_hand(cluster: dict[NodeName, NodeState], request: PodRequest) -> Placemen
     refusals = [answer for answer in answers.values() if isinstance(answer, Refusal)]
     if places:
         return min(places, key=lambda place: place.rank)
-    return max(refusals, key=lambda refusal: refusal.code.precedence)
+    return min(refusals, key=lambda one: nearness(cluster[one.node or NodeName("")], request, one))
 
 
 @given(nodes(), st.lists(kinds(), min_size=1, max_size=3), STEPS)

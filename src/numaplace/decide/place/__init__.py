@@ -10,6 +10,7 @@ from numaplace.decide.place.choose import least_width
 from numaplace.decide.place.devices import nearest_hca
 from numaplace.decide.place.hold_back import HoldBack
 from numaplace.decide.place.index import NodeIndex
+from numaplace.decide.place.nearest import nearness
 from numaplace.decide.place.place import Placement, judge, place_on
 from numaplace.decide.place.plan import Decision, Plan, plan, plan_with
 from numaplace.decide.place.rank import GPU_SIZES, Part, served_gpus
@@ -30,6 +31,7 @@ __all__ = [
     "judge",
     "least_width",
     "nearest_hca",
+    "nearness",
     "place_on",
     "plan",
     "plan_with",

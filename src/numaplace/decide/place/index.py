@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from numaplace.decide.place.ask import Ask, ask_of
 from numaplace.decide.place.bounds import NOWHERE, bounds_of, packed
 from numaplace.decide.place.choose import choose
+from numaplace.decide.place.nearest import nearest_of
 from numaplace.decide.place.place import Placement, judge, placement_of
 from numaplace.decide.place.rank import parts_of, rank_of
 from numaplace.decide.place.refuse import code_of
@@ -119,8 +120,7 @@ class NodeIndex:
     def why_not(self, request: PodRequest, closed: Collection[NodeName] = ()) -> Refusal:
         """Why `best` found nothing: the codes of all nodes counted, and the nearest miss in full.
 
-        The code is that of the nearest miss: the last in the order of codes, then the lowest
-        node name.
+        The code is that of the nearest miss (`nearest.py`).
         """
         ask = ask_of(request)
         table, around = self._table(request, ask), self.company.around(request)
@@ -138,7 +138,8 @@ class NodeIndex:
         codes = table.codes
         if shut is not None:  # those who refuse by a rule of their own have said so before
             codes = np.where(shut & (codes > Code.NODE_RULE.precedence), np.int8(Code.NODE_RULE.precedence), codes)
-        nearest = int(codes.argmax())
+        last = int(codes.max())
+        nearest = nearest_of(self.rows, ask, _CODES[last], np.flatnonzero(codes == last))
         refusal = judge(self.rows.nodes[nearest], request, self.settings, around)
         if not isinstance(refusal, Refusal):
             raise BrokenPromiseError(f"node {self.rows.nodes[nearest].name} takes {request.full_name} after all")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from numaplace.decide.place import Placement, Room, room_of
+from numaplace.decide.place import Placement, Room, nearness, room_of
 from numaplace.decide.rules import Around
 from numaplace.model.cluster import NodeState
 from numaplace.model.layout import homed
@@ -20,7 +20,8 @@ def explain(
 
     `around` is what the Pods of the whole cluster mean for it, which may be more than `nodes`.
     """
-    views = sorted((view_of(node, request, settings, around) for node in nodes), key=_rank_of)
+    seen = [(view_of(node, request, settings, around), node) for node in nodes]
+    views = [view for view, _ in sorted(seen, key=lambda one: _rank_of(one[0], one[1], request))]
     nearest = views[0].answer if views else NO_NODE
     return Explanation(request, request.full_name, nearest if isinstance(nearest, Refusal) else None, tuple(views))
 
@@ -31,9 +32,9 @@ def view_of(node: NodeState, request: PodRequest, settings: Settings, around: Ar
     return NodeView(node.name, answer, _numas(node, request, answer) if request.is_planned else ())
 
 
-def _rank_of(view: NodeView) -> tuple[object, ...]:
+def _rank_of(view: NodeView, node: NodeState, request: PodRequest) -> tuple[object, ...]:
     if isinstance(view.answer, Refusal):
-        return (1, -view.answer.code.precedence, view.node)
+        return (1, nearness(node, request, view.answer))
     rank = None if view.answer is None else view.answer.rank
     return (0, (0, 0, 0) if rank is None else (rank.width, rank.marks, rank.loss_ppm), view.node)
 

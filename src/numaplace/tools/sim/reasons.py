@@ -1,8 +1,8 @@
 """Why a Pod has no place, node by node and grouped: `9 nodes: taint …; 3 nodes: needs 4 GPUs …`."""
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
-from numaplace.decide.place import Placement, judge
+from numaplace.decide.place import Placement, judge, nearness
 from numaplace.decide.place.shape import shape_of
 from numaplace.decide.rules import Around, check
 from numaplace.model.cluster import NodeState
@@ -47,12 +47,11 @@ class Asking:
 
 def refusals(
     nodes: Iterable[NodeState], request: PodRequest, settings: Settings, around: Around | None
-) -> Iterable[Refusal]:
-    """The refusal of every node that has one."""
-    for node in nodes:
-        answer = answer_of(node, request, settings, around)
-        if isinstance(answer, Refusal):
-            yield answer
+) -> Sequence[Refusal]:
+    """The refusal of every node that has one, the nearest miss first."""
+    answers = ((node, answer_of(node, request, settings, around)) for node in nodes)
+    refused = [(nearness(node, request, one), one) for node, one in answers if isinstance(one, Refusal)]
+    return [one for _, one in sorted(refused, key=lambda pair: pair[0])]
 
 
 def answer_of(
