@@ -130,7 +130,10 @@ async def test_pods_that_come_one_by_one_are_decided_as_on_paper(
     assert await replayed(plane, tmp_path) == {"recorded": len(given), "differing": []}
 
 
-async def test_with_the_extender_the_answers_are_the_same(plane: ControlPlane, stage: Stage, tmp_path: Path) -> None:
+@pytest.mark.parametrize("pins", [(), ("--extender-pins",)], ids=["hint", "pin"])
+async def test_with_the_extender_the_answers_are_the_same(
+    plane: ControlPlane, stage: Stage, tmp_path: Path, pins: tuple[str, ...]
+) -> None:
     """The scheduler asks the planner about every Pod with cards, and binds through it."""
     (port,) = free_ports(1)
     await grant(stage.admin, PLANNER, [Rule("", ("pods/binding",), ("create",))])
@@ -139,7 +142,7 @@ async def test_with_the_extender_the_answers_are_the_same(plane: ControlPlane, s
     for pod in pods:
         asking = {**pod["spec"], "schedulerName": ASKING, "schedulingGates": [GATE]}
         await stage.admin.create(PODS, {**pod, "spec": asking}, stage.space)
-    face = ("--extender", f"127.0.0.1:{port}", "--extender-for", ASKING)
+    face = ("--extender", f"127.0.0.1:{port}", "--extender-for", ASKING, *pins)
     with (
         SchedulerProcess(plane, configuration(f"http://127.0.0.1:{port}/v1")),
         PlannerProcess(plane, "planner", *face) as planner,
