@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 
-from bench import capturing, order, placing, reading
+from bench import capturing, order, placing, reading, waking
 from bench.machine import machine_line
 
 
@@ -24,6 +24,7 @@ BENCHES: dict[str, tuple[str, Callable[[], None]]] = {
     "one-machine": ("One Pod on one machine of 8 numas, 16 GPUs, 16 HCAs", _one_machine),
     "many-nodes": ("One Pod on many nodes of 8 GPUs, mixed shapes, ledger update included", _many_nodes),
     "capture": ("A cluster written down and read again: memory", capturing.study),
+    "waking": ("One freed GPU, and thousands of Pods that wait", waking.study),
     "order": ("Order of arrival against the optimum", lambda: order.study(300)),
 }
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from numaplace.decide.place import Placement, judge, nearness, place_on, plan
+from numaplace.decide.place import NodeIndex, Placement, judge, nearness, place_on, plan
 from numaplace.decide.place.ask import ask_of
 from numaplace.decide.place.bounds import NOWHERE, bounds_of, packed
 from numaplace.decide.place.rows import Rows
@@ -96,6 +96,19 @@ def test_planned_pods_own_everything_alone(cluster: list[tuple[Scene, bool]], po
         assert all(1000 * len(world.free_cpus(numa)) >= world.confined.get(numa, 0) for numa in world.numas), (
             "confined Pods have less than they were promised"
         )
+
+
+@given(clusters(), pod_requests(), CHOSEN, st.sets(st.integers(0, 6)))
+@settings(max_examples=examples(60))
+def test_asking_a_few_nodes_says_what_a_search_of_them_finds(
+    cluster: list[tuple[Scene, bool]], request: PodRequest, chosen: Settings, which: set[int]
+) -> None:
+    nodes, names = nodes_of(cluster), {NodeName(f"node-{i}") for i in which}
+    index = NodeIndex(ClusterState(nodes), chosen)
+    for _ in range(2):  # with nothing remembered, and with what a search of all leaves
+        found = [name for name in names & nodes.keys() if isinstance(judge(nodes[name], request, chosen), Placement)]
+        assert index.takes(request, names) is bool(found)
+        index.best(request)
 
 
 @given(clusters(), pod_requests(), CHOSEN)

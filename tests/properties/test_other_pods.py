@@ -101,6 +101,7 @@ def test_an_index_that_follows_changes_answers_as_one_made_anew(
         if step == "plan":
             request = renamed(asking[which % len(asking)], f"p{number}")
             answer, right = index.best(request), by_hand(cluster, request)
+            assert index.takes(request, cluster) is (answer is not None)
             if answer is None:
                 refusal = index.why_not(request)
                 assert isinstance(right, Refusal)

@@ -69,7 +69,17 @@ def test_a_pod_that_no_node_could_ever_take_keeps_none() -> None:
 def test_the_node_is_open_again_when_its_pod_waits_no_more() -> None:
     keeper = HoldBack(index("a"))
     keeper.refused(pod(2, 8))
-    keeper.waits_no_more(pod(3, 1).uid)
+    assert keeper.waits_no_more(pod(3, 1).uid) is None
     assert keeper.closed_to(pod(4, 1)) == ("a",)
-    keeper.waits_no_more(pod(2, 8).uid)
+    assert keeper.waits_no_more(pod(2, 8).uid) == "a"
     assert keeper.closed_to(pod(4, 1)) == ()
+
+
+def test_a_pod_before_the_waiting_one_takes_over_and_the_other_node_is_open_again() -> None:
+    nodes = index("a", "b")
+    keeper = HoldBack(nodes)
+    assert keeper.refused(pod(2, 8)) is None
+    (placed,) = plan_with(nodes, [pod(1, 1)])
+    assert isinstance(placed.answer, Placement)  # "b" has more left now
+    assert keeper.refused(replace(pod(3, 8), priority=10)) == "a"
+    assert keeper.closed_to(pod(4, 1)) == ("b",)

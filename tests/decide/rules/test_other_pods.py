@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from numaplace.decide.rules import Company, check, welcomes
+from numaplace.decide.rules import Company, check, hinders, reaches_by_labels, welcomes
 from numaplace.model.cluster import ClusterState, Holder, NodeState, Phase, node_state
 from numaplace.model.ids import NodeName
 from numaplace.model.refusal import Code
 from numaplace.model.request import PodRequest
-from numaplace.model.rules import NodeRules, Taint
+from numaplace.model.rules import NodeRules, Taint, Volumes
 from numaplace.model.settings import Settings
 from tests.objects import admitted
 
@@ -40,6 +40,12 @@ def near(name: str = "new", *, key: str = ZONE, app: str = "web", **term: Any) -
 def apart(name: str = "new", *, key: str = ZONE, app: str = "web", **term: Any) -> PodRequest:
     terms = [{"topologyKey": key, "labelSelector": WEB, **term}]
     return pod(name, app, affinity={"podAntiAffinity": {REQUIRED: terms}})
+
+
+def uses(request: PodRequest, claim: str) -> PodRequest:
+    """The Pod with a claim that only one Pod at a time may use."""
+    volumes = Volumes(alone=frozenset((claim,)))
+    return replace(request, rules=replace(request.rules, claims=(claim,), volumes=volumes))
 
 
 def even(name: str = "new", *, key: str = ZONE, app: str = "web", skew: int = 1, **more: Any) -> PodRequest:
@@ -216,6 +222,36 @@ def test_a_wish_to_be_spread_forbids_nothing() -> None:
 )
 def test_who_is_welcome(waiting: PodRequest, comes: PodRequest, helps: bool) -> None:
     assert welcomes(waiting, comes, {}) is helps
+
+
+@pytest.mark.parametrize(
+    ("waiting", "goes", "helps"),
+    [
+        (apart(), pod("x", "web"), True),
+        (apart(), pod("x", "db"), False),
+        (apart(), pod("x", "web", "other"), False),
+        (apart(namespaceSelector={}), pod("x", "web", "other"), True),
+        (pod("new"), apart("x"), True),
+        (pod("new", "db"), apart("x", app="db"), False),
+        (even(), pod("x", "web"), True),
+        (even(), pod("x", "db"), False),
+        (near(), pod("x", "web"), True),
+        (near(), pod("x", "db"), False),
+        (pod("new"), pod("x", "web"), False),
+        (uses(pod("new"), "data"), uses(pod("x"), "data"), True),
+        (uses(pod("new"), "data"), uses(pod("x", namespace="other"), "data"), False),
+        (uses(pod("new"), "data"), uses(pod("x"), "logs"), False),
+        (pod("new"), uses(pod("x"), "data"), False),
+    ],
+)
+def test_whose_going_opens_nodes_elsewhere(waiting: PodRequest, goes: PodRequest, helps: bool) -> None:
+    assert hinders(waiting, goes, {}) is helps
+
+
+def test_who_is_meant_by_labels_of_namespaces() -> None:
+    assert reaches_by_labels(near(namespaceSelector={}))
+    assert reaches_by_labels(apart(namespaceSelector={"matchLabels": {"team": "x"}}))
+    assert not reaches_by_labels(apart(namespaces=["other"]))
 
 
 def test_namespaces_are_chosen_by_their_labels() -> None:

@@ -5,14 +5,16 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from numaplace.model.ids import PodUid
+from numaplace.model.ids import NodeName, PodUid
 from numaplace.model.refusal import Code, Refusal
 from numaplace.model.request import PodRequest
-from numaplace.services.planner.waiting import Waiting
+from numaplace.services.planner.news import Freed, Joined
+from numaplace.services.planner.waiting import FRESH, Waiting
 from tests.objects import OURS, admitted, container
 from tests.properties.pods import renamed
 
 STEPS = ("add", "remove", "wake", "refuse")
+ONE, OTHER = frozenset((NodeName("n1"),)), frozenset((NodeName("n2"),))
 SHORT, NOT_ALIGNABLE = Refusal(Code.GPUS_SHORT, "too few"), Refusal(Code.NOT_ALIGNABLE, "too far")
 
 
@@ -35,7 +37,7 @@ def test_of_many_who_ask_alike_one_is_tried() -> None:
     for number in range(5000):
         waiting.add(pod(f"p{number:04}"))
     assert drain(waiting) == ["p0000"]
-    waiting.wake()
+    waiting.wake(ONE)
     assert drain(waiting) == ["p0000"]
     assert len(waiting) == 5000
 
@@ -61,10 +63,10 @@ def test_a_refusal_is_told_to_those_to_whom_it_is_new() -> None:
         return [one.name for one in waiting.refused(head, refusal)]
 
     assert told(SHORT) == ["a", "b"]
-    waiting.wake()
+    waiting.wake(ONE)
     waiting.add(pod("c"))
     assert told(SHORT) == ["c"]
-    waiting.wake()
+    waiting.wake(ONE)
     assert told(NOT_ALIGNABLE) == ["a", "b", "c"]
 
 
@@ -77,7 +79,7 @@ def test_who_asks_something_else_is_no_longer_tried_with_those_it_was_like() -> 
     waiting.add(pod("b", gpus=2))
     drain(waiting)
     waiting.remove(PodUid("a"))
-    waiting.wake()
+    waiting.wake(ONE)
     tried: list[str] = []
     while (request := waiting.next()) is not None and len(tried) < 5:
         tried.append(request.name)
@@ -102,10 +104,83 @@ def test_labels_make_no_difference_until_somebody_minds_them() -> None:
     for name in "abc":
         waiting.add(pod(name, labels={"index": name}))
     assert drain(waiting) == ["a"]
+    waiting.wake(ONE)
     waiting.mind_labels(True)
     assert drain(waiting) == ["a", "b", "c"]
+    waiting.mind_labels(False)
+    waiting.wake(ONE)
+    assert drain(waiting) == ["a"]
+
+
+def test_the_answers_that_pods_have_stand_when_labels_begin_or_cease_to_make_a_difference() -> None:
+    waiting = Waiting()
+    for name in "abc":
+        waiting.add(pod(name, labels={"index": name}))
+    drain(waiting)
     waiting.mind_labels(True)
     assert drain(waiting) == []
+    waiting.add(pod("d", labels={"index": "d"}))
+    waiting.mind_labels(False)
+    assert drain(waiting) == ["a"]
+    assert waiting.last(PodUid("c")) is SHORT
+    waiting.mind_labels(True)
+    waiting.wake(ONE)
+    waiting.mind_labels(False)
+    assert waiting.hopes(PodUid("b")) == ONE
+
+
+def test_after_nodes_changed_a_few_at_a_time_are_asked_for_another_reason() -> None:
+    waiting = Waiting()
+    names = [f"p{number:02}" for number in range(FRESH + 1)]
+    for number, name in enumerate(names):
+        waiting.add(pod(name, gpus=number))
+    drain(waiting)
+
+    def looks() -> list[str]:
+        while (request := waiting.next()) is not None and waiting.hopes(request.uid) is not None:
+            waiting.spare(request)
+        return drain(waiting)
+
+    waiting.hear(Freed(ONE, (), changed=False), {})
+    waiting.refresh()
+    assert looks() == []
+    waiting.hear(Freed(ONE, (), changed=True), {})
+    assert looks() == []
+    waiting.refresh()
+    assert looks() == names[:-1]
+    waiting.refresh()
+    waiting.refresh()
+    assert looks() == names[-1:]
+
+
+def test_who_was_refused_hopes_for_the_nodes_that_are_freed_since_and_a_newcomer_for_any() -> None:
+    waiting = Waiting()
+    waiting.add(pod("a"))
+    waiting.wake(ONE)
+    assert waiting.hopes(PodUid("a")) is None
+    drain(waiting)
+    assert waiting.next() is None
+    waiting.wake(ONE)
+    waiting.wake(OTHER)
+    assert waiting.hopes(PodUid("a")) == ONE | OTHER
+    first = waiting.next()
+    assert first is not None
+    waiting.spare(first)
+    assert waiting.next() is None
+    assert waiting.answer(PodUid("a")) is SHORT
+
+
+def test_a_pod_in_the_middle_that_must_leave_a_node_alone_says_nothing_of_those_before_it() -> None:
+    waiting, held_back = Waiting(), Refusal(Code.HELD_BACK, "kept for another")
+    first, second = pod("a"), pod("b")
+    waiting.add(first)
+    waiting.add(second)
+    assert waiting.refused(second, held_back) == [second]
+    assert waiting.next() == first
+    waiting.refused(first, SHORT)
+    waiting.wake(ONE)
+    waiting.spare(second)
+    assert waiting.next() == first
 
 
 def test_a_newcomer_wakes_those_that_want_its_company_and_nobody_else() -> None:
@@ -115,13 +190,32 @@ def test_a_newcomer_wakes_those_that_want_its_company_and_nobody_else() -> None:
     waiting.add(pod("plain"))
     waiting.add(pod("longs", affinity=affinity))
     assert drain(waiting) == ["longs", "plain"]
-    waiting.welcome([pod("web", labels={"app": "web"})], {})
+    waiting.hear(Joined((pod("web", labels={"app": "web"}),)), {})
     assert drain(waiting) == []
-    waiting.welcome([pod("db", labels={"app": "db"})], {})
+    waiting.hear(Joined((pod("db", labels={"app": "db"}),)), {})
     assert drain(waiting) == ["longs"]
     waiting.remove(PodUid("longs"))
-    waiting.welcome([pod("db", labels={"app": "db"})], {})
+    waiting.hear(Joined((pod("db", labels={"app": "db"}),)), {})
     assert drain(waiting) == []
+
+
+def test_one_who_leaves_gives_hope_anywhere_to_those_whom_it_kept_out() -> None:
+    term = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "web"}}}
+    avoids = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    waiting = Waiting()
+    waiting.mind_labels(True)
+    for app in ("db", "web"):
+        waiting.add(pod(app, labels={"app": app}))
+    waiting.add(pod("avoids", affinity=avoids))
+
+    def hopes(*left: PodRequest) -> list[frozenset[NodeName] | None]:
+        drain(waiting)
+        waiting.hear(Freed(ONE, left, changed=False), {})
+        return [waiting.hopes(PodUid(name)) for name in ("db", "web", "avoids")]
+
+    assert hopes(pod("old", labels={"app": "db"})) == [ONE, ONE, ONE]
+    assert hopes(pod("old", labels={"app": "web"})) == [ONE, ONE, None]
+    assert hopes(pod("guard", affinity=avoids)) == [ONE, None, ONE]
 
 
 @given(
@@ -150,7 +244,7 @@ def test_the_next_is_always_the_first_of_those_who_are_due(steps: list[tuple[str
             due.pop(name, None)
             refused.pop(name, None)
         elif step == "wake":
-            waiting.wake()
+            waiting.wake(ONE)
             due, refused = due | refused, {}
         elif (head := waiting.next()) is not None:
             waiting.refused(head, SHORT)

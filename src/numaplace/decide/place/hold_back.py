@@ -30,21 +30,26 @@ class HoldBack:
             return ()
         return (self._node,)
 
-    def refused(self, request: PodRequest) -> None:
-        """`request` waits: the first that does, or one before it in the order, gets the node it can have soonest."""
+    def refused(self, request: PodRequest) -> NodeName | None:
+        """`request` waits: the first that does, or one before it in the order, gets the node it can have soonest.
+
+        Returned is the node that was held back until now, which is open to the others again.
+        """
         if not self._index.settings.holds_node_back or not request.is_planned:
-            return
+            return None
         if self._owner is None or request.order < self._owner.order:
-            node = self._soonest(request)
+            node, before = self._soonest(request), self._node
             if node is not None:
                 self._owner, self._node = request, node
+                return before
+        return None
 
-    def waits_no_more(self, uid: PodUid) -> bool:
-        """The Pod has a place, or is gone; whether the node that was held back is open to the others now."""
+    def waits_no_more(self, uid: PodUid) -> NodeName | None:
+        """The Pod has a place, or is gone; the node that was held back for it, open to the others now."""
         if self._owner is None or self._owner.uid != uid:
-            return False
-        self._owner = self._node = None
-        return True
+            return None
+        node, self._owner, self._node = self._node, None, None
+        return node
 
     def _soonest(self, request: PodRequest) -> NodeName | None:
         """Of the nodes that would take the Pod when empty, the one with the most free GPUs, then CPUs, then name."""

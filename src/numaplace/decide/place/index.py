@@ -117,6 +117,21 @@ class NodeIndex:
             table.exact[i] = True
         return None
 
+    def takes(self, request: PodRequest, names: Iterable[NodeName]) -> bool:
+        """Whether any of these nodes takes the Pod now; what `best` says, for the cost of these nodes alone."""
+        ask = ask_of(request)
+        known = (self.rows.position[name] for name in names if name in self.rows.position)
+        able = [i for i in known if (room := self.rows.rooms[i]) is not None and self._choice(room, ask) is not None]
+        if not able:
+            return False
+        table, around = self._tables.get(self._key(request, ask)), self.company.around(request)
+        verdicts = Verdicts(request, self.settings) if table is None else table.verdicts
+        nodes = (self.rows.nodes[i] for i in able)
+        return any(
+            verdicts.refuses(node, request) is None and (around is None or around.refuse(node.rules) is None)
+            for node in nodes
+        )
+
     def why_not(self, request: PodRequest, closed: Collection[NodeName] = ()) -> Refusal:
         """Why `best` found nothing: the codes of all nodes counted, and the nearest miss in full.
 
@@ -163,8 +178,11 @@ class NodeIndex:
         self._tables.clear()
         self._log.clear()
 
+    def _key(self, request: PodRequest, ask: Ask) -> Hashable:
+        return (ask, rules_key(request, repelled=self.company.repels))
+
     def _table(self, request: PodRequest, ask: Ask) -> _Table:
-        key = (ask, rules_key(request, repelled=self.company.repels))
+        key = self._key(request, ask)
         table = self._tables.get(key)
         if table is None:
             ranks = bounds_of(self.rows, ask, self.settings, np.arange(len(self.rows.nodes)))

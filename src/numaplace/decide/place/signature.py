@@ -14,7 +14,7 @@ from numaplace.model.request import CpuRule
 
 def signature_of(room: Room, ask: Ask) -> Hashable:
     """A value that is equal only for rooms in which `ask` has the same choice with the same score."""
-    if not node_allows(room, ask):
+    if not node_allows(room, ask) or room.gpus.bit_count() < ask.gpus or room.hcas.bit_count() < ask.hcas:
         return None  # nothing fits, whatever else the room has
     numas = range(len(room.layout.numas))
     return (

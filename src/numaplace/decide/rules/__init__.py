@@ -20,7 +20,7 @@ from numaplace.decide.rules import (
     volumes,
 )
 from numaplace.decide.rules.alike import node_rules_key, rules_key
-from numaplace.decide.rules.around import Around, minds_others, welcomes
+from numaplace.decide.rules.around import Around, hinders, minds_others, reaches_by_labels, welcomes
 from numaplace.decide.rules.company import Company
 from numaplace.decide.rules.enabled import is_enabled
 from numaplace.decide.rules.relation import ELSEWHERE, Condition, Namespaces
@@ -43,11 +43,13 @@ __all__ = [
     "check_present",
     "check_promised",
     "daemon_belongs",
+    "hinders",
     "is_enabled",
     "look_up",
     "looked_up",
     "minds_others",
     "node_rules_key",
+    "reaches_by_labels",
     "rules_key",
     "welcomes",
     "wishes_met",

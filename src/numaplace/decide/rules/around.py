@@ -76,5 +76,27 @@ def minds_others(request: PodRequest) -> bool:
 def welcomes(request: PodRequest, other: PodRequest, namespaces: Namespaces) -> bool:
     """Whether the arrival of another Pod, on whatever node, may open a node to the request."""
     rules = request.rules
-    near = bool(rules.affinity) and all(means(term, other, namespaces) for term in rules.affinity)
-    return near or any(matching(one, request, (other,)) for one in rules.spreads)
+    return _wants(request, other, namespaces) or any(matching(one, request, (other,)) for one in rules.spreads)
+
+
+def hinders(request: PodRequest, other: PodRequest, namespaces: Namespaces) -> bool:
+    """Whether the going of another Pod, from whatever node, may open a node elsewhere to the request."""
+    rules, theirs = request.rules, other.rules
+    alone = frozenset() if rules.volumes is None else rules.volumes.alone
+    return (
+        any(means(term, other, namespaces) for term in rules.anti_affinity)
+        or any(means(term, request, namespaces) for term in theirs.anti_affinity)
+        or any(matching(one, request, (other,)) for one in rules.spreads)
+        or _wants(request, other, namespaces)  # with the last one gone the first of a series may be anywhere
+        or (other.namespace == request.namespace and not alone.isdisjoint(theirs.claims))
+    )
+
+
+def reaches_by_labels(request: PodRequest) -> bool:
+    """Whether labels of namespaces decide whom the request's own rules mean."""
+    return any(one.namespace_selector is not None for one in (*request.rules.affinity, *request.rules.anti_affinity))
+
+
+def _wants(request: PodRequest, other: PodRequest, namespaces: Namespaces) -> bool:
+    affinity = request.rules.affinity
+    return bool(affinity) and all(means(term, other, namespaces) for term in affinity)

@@ -29,9 +29,9 @@ class Aside:
         shape = shape_of(request, repelled=False)
         return tuple(node for (kind, node), until_s in self._until.items() if kind == shape and until_s > self._clock())
 
-    def expire(self) -> bool:
-        """Whether any pause is over since this was asked last."""
+    def expire(self) -> frozenset[NodeName]:
+        """The nodes on which a pause ended since this was asked last."""
         over = [key for key, until_s in self._until.items() if until_s <= self._clock()]
         for key in over:
             del self._until[key]
-        return bool(over)
+        return frozenset(node for _, node in over)

@@ -1,7 +1,7 @@
 """Book: the nodes' states, changed by nothing but events of `decide.track`.
 
 The keeper's own; it adds who stands in which node's book, what the index has not
-been told yet, and where something was given back.
+been told yet, and what became free.
 """
 
 from numaplace.decide.rules import Company
@@ -22,6 +22,7 @@ from numaplace.model.ids import NodeName, PodUid
 from numaplace.model.live_pod import LivePod
 from numaplace.model.refusal import Code, Refusal
 from numaplace.model.request import PodRequest
+from numaplace.services.planner.news import Freed
 
 
 class Book:
@@ -33,6 +34,8 @@ class Book:
         self.where: dict[PodUid, NodeName] = {}  # the node in whose book a Pod stands
         self._changed: set[NodeName] = set()
         self._freed: set[NodeName] = set()
+        self._left: list[PodRequest] = []
+        self._nodes_changed = False
         self._joined: list[PodRequest] = []
         self._ending: set[NodeName] = set()  # nodes with Pods that ended and may still use their devices
 
@@ -46,9 +49,12 @@ class Book:
         changed, self._changed = self._changed, set()
         return changed
 
-    def take_freed(self) -> set[NodeName]:
-        """The nodes that may have room now that they had not when this was asked last."""
-        freed, self._freed = self._freed, set()
+    def take_freed(self) -> Freed | None:
+        """What may have come free since this was asked last; None: nothing."""
+        if not self._freed:
+            return None
+        freed = Freed(frozenset(self._freed), tuple(self._left), self._nodes_changed)
+        self._freed, self._left, self._nodes_changed = set(), [], False
         return freed
 
     def take_joined(self) -> tuple[PodRequest, ...]:
@@ -107,12 +113,36 @@ class Book:
         if isinstance(event, PodEnded):
             self._ending.add(name)
         if gone or _may_free(before, event):
-            self._freed.add(name)
+            self._note_freed(name, before, node)
         return None
+
+    def _note_freed(self, name: NodeName, before: NodeState | None, node: NodeState | None) -> None:
+        self._freed.add(name)
+        self._nodes_changed |= _itself(before) != _itself(node)
+        there = () if node is None else node.requests
+        if _group_of(before) != _group_of(node):
+            self._left += () if before is None else before.requests
+            self._joined += there
+        elif before is not None:
+            stay = {one.uid: one for one in there}
+            self._left += (one for one in before.requests if stay.get(one.uid) != one)
 
 
 def _has_ended(node: NodeState | None) -> bool:
     return node is not None and any(one.phase is Phase.RELEASING for one in node.holders.values())
+
+
+def _itself(node: NodeState | None) -> object:
+    """What a node is and offers, whoever is there."""
+    if node is None:
+        return None
+    cards = None if node.topology is None else (node.topology.gpus, node.topology.hcas)
+    return (node.rules, node.layout, cards, node.stale)
+
+
+def _group_of(node: NodeState | None) -> object:
+    """What decides among which nodes the Pods of a node are counted."""
+    return None if node is None else (node.rules.labels, node.rules.taints)
 
 
 def _may_free(node: NodeState | None, event: Event) -> bool:

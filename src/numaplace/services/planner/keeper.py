@@ -10,6 +10,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from numaplace.decide.place import NodeIndex
+from numaplace.decide.rules import Namespaces
 from numaplace.decide.track import (
     NodeGone,
     NodeSeen,
@@ -33,7 +34,7 @@ from numaplace.model.settings import Settings
 from numaplace.services.planner.book import Book
 from numaplace.services.planner.limits import Limits
 from numaplace.services.planner.lookups import Lookups
-from numaplace.services.planner.news import Freed, Joined, News, Stuck, Unhinted
+from numaplace.services.planner.news import Joined, News, Renamed, Stuck, Unhinted
 from numaplace.services.planner.reports import Reports
 from numaplace.services.planner.stages import Stages, order_of
 from numaplace.wire.nodes import ReportObject
@@ -76,6 +77,11 @@ class Keeper:
         """The cluster as of now."""
         return ClusterState(MappingProxyType(dict(self._book.nodes)), MappingProxyType(self._lookups.namespaces))
 
+    @property
+    def namespaces(self) -> Namespaces:
+        """Their labels, as far as they are known."""
+        return self._lookups.namespaces
+
     def node(self, name: NodeName) -> NodeState | None:
         """One node as of now."""
         return self._book.nodes.get(name)
@@ -103,7 +109,7 @@ class Keeper:
         news = self._news.copy()
         self._news.clear()
         freed, joined = self._book.take_freed(), self._book.take_joined()
-        news += [Freed(frozenset(freed))] if freed else []
+        news += [freed] if freed else []
         return news + ([Joined(joined)] if joined else [])
 
     def refresh(self) -> NodeIndex:
@@ -214,7 +220,7 @@ class Keeper:
                 self.see_pod(self.pods[uid])
         if self.is_open and isinstance(entry, Namespace) and self._lookups.labels_of(entry.name) != before:
             self._book.company.rename(self._lookups.namespaces)
-            self._news.append(Freed(frozenset()))
+            self._news.append(Renamed(entry.name))
 
     def pass_time(self) -> None:
         """Look at what only time changes: ended Pods, silent agents, plans that the scheduler refuses."""

@@ -83,6 +83,15 @@ class Freed:
     """Something was given back on these nodes, or they changed themselves."""
 
     nodes: frozenset[NodeName]
+    left: tuple[PodRequest, ...]  # the Pods that the rules of others see there no more, or not as they were
+    changed: bool  # whether nodes came, went or changed themselves
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    """A namespace has other labels, and rules that go by them mean other Pods."""
+
+    namespace: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,4 +101,4 @@ class Joined:
     requests: tuple[PodRequest, ...]
 
 
-News = Waits | Resumes | Broken | Altered | Strayed | Arrived | Stuck | Unhinted | Left | Freed | Joined
+News = Waits | Resumes | Broken | Altered | Strayed | Arrived | Stuck | Unhinted | Left | Freed | Renamed | Joined

@@ -6,17 +6,16 @@ Nothing happens while nothing changes.
 
 import asyncio
 from collections.abc import Callable, Collection
-from dataclasses import replace
 
-from numaplace.decide.place import HoldBack, NodeIndex, Placement, place_on
+from numaplace.decide.place import NodeIndex, Placement, place_on
 from numaplace.model.allocation import Allocation
 from numaplace.model.errors import BrokenPromiseError
 from numaplace.model.ids import NodeName, PodUid
 from numaplace.model.live_pod import LivePod, Stage, unpinned
 from numaplace.model.refusal import Code, Refusal
 from numaplace.model.request import PodRequest
-from numaplace.services.planner.aside import Aside
 from numaplace.services.planner.carrier import Carrier
+from numaplace.services.planner.closures import Closures
 from numaplace.services.planner.keeper import Keeper
 from numaplace.services.planner.limits import Limits
 from numaplace.services.planner.metrics import Metrics
@@ -28,6 +27,7 @@ from numaplace.services.planner.news import (
     Joined,
     Left,
     News,
+    Renamed,
     Resumes,
     Strayed,
     Stuck,
@@ -38,6 +38,8 @@ from numaplace.services.planner.notices import Notices
 from numaplace.services.planner.overdue import Overdue
 from numaplace.services.planner.rests import Rests
 from numaplace.services.planner.waiting import Waiting
+
+LOOKS = 50  # Pods that are looked at in one step to see whether what came free is for them: 1 ms or two
 
 
 class Planner:
@@ -56,27 +58,30 @@ class Planner:
         self._keeper, self._carrier, self._notices, self._metrics = keeper, carrier, notices, metrics
         self._limits = limits
         self.waiting = Waiting()
-        self._aside, self._rests = Aside(clock, limits.aside_s), Rests(clock)
+        self.closures, self._rests = Closures(clock, limits.aside_s), Rests(clock)
         self._overdue = Overdue(clock, limits.ungate_after_s)
-        self._hold_back: HoldBack | None = None
         self._changed = changed
 
     async def pass_time(self) -> None:
         """Look at what only time changes, for ever."""
         while True:
             await asyncio.sleep(self._limits.tick_s)
-            self._keeper.pass_time()
-            self._hear_all()  # nobody waits here who is there no more
-            self._notices.repeat()
-            if self._aside.expire():
-                self.waiting.wake()
-            for uid in self._rests.take_rested():
-                if uid in self._keeper.pods and self._keeper.promised(uid) is None:
-                    self._waits(self._keeper.pods[uid])
-            for uid in self._overdue.take():
-                if uid in self.waiting:
-                    self._carrier.lift(self._keeper.pods[uid])
-            self._changed.set()
+            self.tick()
+
+    def tick(self) -> None:
+        """Look at it once."""
+        self._keeper.pass_time()
+        self._hear_all()  # nobody waits here who is there no more
+        self._notices.repeat()
+        self.waiting.wake(self.closures.expire())
+        self.waiting.refresh()
+        for uid in self._rests.take_rested():
+            if uid in self._keeper.pods and self._keeper.promised(uid) is None:
+                self._waits(self._keeper.pods[uid])
+        for uid in self._overdue.take():
+            if uid in self.waiting:
+                self._carrier.lift(self._keeper.pods[uid])
+        self._changed.set()
 
     async def run(self) -> None:
         """Plan for ever, one Pod at a time, with a breath for everyone else in between."""
@@ -84,29 +89,42 @@ class Planner:
         while True:
             await self._changed.wait()
             self._changed.clear()
-            while self._step():
+            while self.step():
                 await asyncio.sleep(0)
             self._metrics.waiting.set(len(self.waiting))
             self._metrics.outstanding.set(len(self._carrier.outstanding))
 
-    def _step(self) -> bool:
-        """Hear the news, then plan the first who is due; False when there is nothing to do now."""
+    def step(self) -> bool:
+        """Hear the news, then plan the first who is due and has hope; False when there is nothing to do now."""
         self._hear_all()
         index = self._ready_index()
         if len(self._carrier.outstanding) >= self._limits.outstanding:
             return False
-        request = self.waiting.next()
-        if request is None:
-            return False
+        for _ in range(LOOKS):
+            request = self.waiting.next()
+            if request is None:
+                return False
+            if self._has_hope(index, request):
+                break
+        else:
+            return True
         allocation = self._plan(index, request)
         if allocation is not None:
             self._carrier.carry(self._keeper.pods[request.uid], request, allocation)
         return True
 
+    def _has_hope(self, index: NodeIndex, request: PodRequest) -> bool:
+        """Whether a plan is worth the try: where one of those nodes takes the Pod that were freed since its answer."""
+        hopes = self.waiting.hopes(request.uid)
+        if hopes is None or index.takes(request, hopes - self.closures.closed_to(index, request)):
+            return True
+        self.waiting.spare(request)
+        return False
+
     def _plan(self, index: NodeIndex, request: PodRequest) -> Allocation | None:
         """The best node there is, held at once; or the answer for all who ask alike."""
         with self._metrics.planning.time():
-            closed = self._closed_to(index, request)
+            closed = self.closures.closed_to(index, request)
             placement = index.best(request, closed)
             if placement is not None:
                 self._metrics.plans.labels("placed").inc()
@@ -117,8 +135,8 @@ class Planner:
     def _refuse(self, index: NodeIndex, request: PodRequest, closed: Collection[NodeName]) -> None:
         """Nobody who asks the same has a place now; they are told."""
         self._metrics.plans.labels("refused").inc()
-        self._holding_back(index).refused(request)
-        refusal = self._reworded(index.why_not(request, closed), request)
+        self.waiting.wake(self.closures.refused(index, request))
+        refusal = self.closures.reworded(index.why_not(request, closed), request)
         for one in self.waiting.refused(request, refusal):
             self._tell(self._keeper.pods[one.uid], refusal)
 
@@ -156,7 +174,8 @@ class Planner:
         refusal = self.waiting.answer(pod.uid)
         if refusal is not None:
             return refusal
-        return self._plan(self._ready_index(), pod.asks) or self.waiting.answer(pod.uid)
+        index = self._ready_index()
+        return (self._has_hope(index, pod.asks) and self._plan(index, pod.asks)) or self.waiting.last(pod.uid)
 
     def hint(self, pod: LivePod, allocation: Allocation) -> None:
         """Tell the scheduler of the Pod's place, unless that is being done."""
@@ -170,7 +189,7 @@ class Planner:
             return None
         index = self._ready_index()
         everybody = index.rows.position.keys()
-        closed = (everybody - set(left)) | (everybody & self._holding_back(index).closed_to(pod.asks))
+        closed = (everybody - set(left)) | (everybody & self.closures.held_back_from(index, pod.asks))
         placement = index.best(pod.asks, closed)
         return None if placement is None else self._hold(pod.asks, placement)
 
@@ -191,8 +210,9 @@ class Planner:
         return self._hold(pod.asks, answer)
 
     def _hear_all(self) -> None:
-        for news in self._keeper.news():
-            self._hear(news)
+        while told := self._keeper.news():  # what is heard may lead to more
+            for news in told:
+                self._hear(news)
 
     def _ready_index(self) -> NodeIndex:
         index = self._keeper.refresh()
@@ -223,10 +243,8 @@ class Planner:
                 self.hint(pod, allocation)
             case Left(uid, stage):
                 self._left(uid, stage)
-            case Freed():
-                self.waiting.wake()
-            case Joined(requests):
-                self.waiting.welcome(requests, self._keeper.index.company.namespaces)
+            case Freed() | Joined() | Renamed():
+                self.waiting.hear(news, self._keeper.namespaces)
 
     def _left(self, uid: PodUid, stage: Stage) -> None:
         self._no_longer_waits(uid)
@@ -258,7 +276,7 @@ class Planner:
             return  # it is bound by now, and what it was promised is its own
         self._metrics.failures.labels("stuck").inc()
         if isinstance(pod.asks, PodRequest):
-            self._aside.put(pod.asks if pod.stays_open else unpinned(pod.asks, node), node)
+            self.closures.put_aside(pod.asks if pod.stays_open else unpinned(pod.asks, node), node)
         if pod.stays_open:
             self._keeper.release(pod.uid)
             self._rests.failed(pod.uid)
@@ -269,7 +287,7 @@ class Planner:
 
     def plan_failed(self, pod: LivePod, request: PodRequest, node: NodeName) -> None:
         """The API server does not accept the plan: another node, and this one not for a while."""
-        self._aside.put(request, node)
+        self.closures.put_aside(request, node)
         self._changed.set()
 
     def _no_longer_waits(self, uid: PodUid) -> None:
@@ -279,21 +297,4 @@ class Planner:
     def _leave_queue(self, uid: PodUid) -> None:
         """The Pod is not planned as it stood there; the node that was held back for it is open to all again."""
         self.waiting.remove(uid)
-        if self._hold_back is not None and self._hold_back.waits_no_more(uid):
-            self.waiting.wake()
-
-    def _holding_back(self, index: NodeIndex) -> HoldBack:
-        if self._hold_back is None:
-            self._hold_back = HoldBack(index)
-        return self._hold_back
-
-    def _closed_to(self, index: NodeIndex, request: PodRequest) -> Collection[NodeName]:
-        closed = {*self._aside.closed_to(request), *self._holding_back(index).closed_to(request)}
-        return closed & index.rows.position.keys()
-
-    def _reworded(self, refusal: Refusal, request: PodRequest) -> Refusal:
-        """A node that is set aside is not held back for anybody."""
-        if refusal.code is not Code.HELD_BACK or refusal.node not in self._aside.closed_to(request):
-            return refusal
-        sentence = f"node {refusal.node} would do, but a plan for a Pod like this failed there; it is tried again soon"
-        return replace(refusal, sentence=sentence)
+        self.waiting.wake(self.closures.waits_no_more(uid))
