@@ -6,6 +6,7 @@ One control plane for all tests here, in any order; `kubelet.py` runs the Pods.
 import asyncio
 import base64
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -14,7 +15,7 @@ import msgspec
 import pytest
 import pytest_asyncio
 
-from numaplace.adapters.kube import Key, Kube, StatusError, read_lease
+from numaplace.adapters.kube import Key, Kube, Resource, StatusError, read_lease, strategic
 from numaplace.adapters.kube.credentials import Credential, Fixed
 from numaplace.adapters.kube.resources import NODES, PODS
 from numaplace.services.planner import LEASE
@@ -50,6 +51,8 @@ WITH_EXTENDER = {
     "cluster": {"schedulers": ["default-scheduler", ASKING]},
     "planner": {"extender": {"enabled": True, "schedulers": [ASKING], "tlsSecret": "extender"}},
 }
+
+BUDGETS = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget")
 
 Story = list[tuple[str, str]]
 
@@ -100,6 +103,15 @@ class Installed:
         done = await kubectl(self.plane.kubeconfig("admin", "system:masters"), "--namespace", SPACE, *arguments)
         assert done.returncode == 0, done.stderr
 
+    @asynccontextmanager
+    async def drained(self, nodes: Iterable[str]) -> AsyncIterator[None]:
+        nodes = sorted(set(nodes))
+        try:
+            await self.kubectl("drain", *nodes, "--timeout=60s")
+            yield
+        finally:
+            await self.kubectl("uncordon", *nodes)
+
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def installed() -> AsyncIterator[Installed]:
@@ -145,15 +157,26 @@ async def test_planners_whose_token_is_refused_use_the_new_one_in_its_place(inst
 
 async def test_a_drain_leaves_one_planner_ready_all_the_time(installed: Installed) -> None:
     planners, before = await installed.settled(), len(installed.kubelet.story)
-    nodes = sorted(set(planners.values()))
-    try:
-        await installed.kubectl("drain", *nodes, "--timeout=60s")
+    async with installed.drained(planners.values()):
         await installed.plans("after-the-drain")
-    finally:
-        await installed.kubectl("uncordon", *nodes)
     story = installed.kubelet.story[before:]
     assert {name for word, name in story if word == "ended"} == planners.keys()
     assert least_ready(planners, story) >= 1
+
+
+async def test_planners_that_are_not_ready_hold_up_no_drain(installed: Installed) -> None:
+    planners = await installed.settled()
+    unready = strategic({"status": {"conditions": [{"type": "Ready", "status": "False"}]}})
+    for name in planners:
+        await installed.admin.patch(PODS, name, unready, SPACE, subresource="status")
+
+    async def nobody_is_healthy() -> bool:
+        (budget,) = await listed(installed.admin, BUDGETS, SPACE)
+        return int(budget["status"]["currentHealthy"]) == 0
+
+    await until(nobody_is_healthy)
+    async with installed.drained(planners.values()):
+        assert planners.keys().isdisjoint(await installed.settled())
 
 
 async def test_when_the_pod_of_the_one_that_leads_is_deleted_another_one_plans(installed: Installed) -> None:
