@@ -21,9 +21,9 @@ from numaplace.wire.nodes import node_of
 from numaplace.wire.pod_object import PodObject, SchedulingGate
 from tests.recorded import ROOT
 from tests.services.planner.asking import answers, door
+from tests.services.planner.extender.test_answers import ASKED, binding, open_pod, question
 from tests.services.planner.mutation import as_bytes, mutated
 from tests.services.planner.reader import double_grants, misplaced
-from tests.services.planner.test_extender import ASKED, binding, open_pod, question
 from tests.services.planner.test_keeper import CLUSTER
 from tests.services.planner.world import SETTINGS, gated, nodes_of, world_of
 

@@ -11,8 +11,8 @@ from numaplace.model.cluster import NodeState
 from numaplace.model.topology import Topology
 from tests.cluster.nodes import report_object
 from tests.services.planner.asking import door
+from tests.services.planner.extender.test_answers import ASKED
 from tests.services.planner.reader import allocation_of, pin_of
-from tests.services.planner.test_extender import ASKED
 from tests.services.planner.test_read_back import gpus, one_gpu
 from tests.services.planner.world import World, gated, nodes_of, world_of
 

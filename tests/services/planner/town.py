@@ -24,6 +24,7 @@ from numaplace.model.request import PodRequest
 from numaplace.model.rules import LabelSelector, Operator, PodTerm, Requirement, Taint
 from numaplace.model.settings import Settings
 from numaplace.services.planner.carrier import Carrier
+from numaplace.services.planner.extender import Places
 from numaplace.services.planner.keeper import Keeper
 from numaplace.services.planner.limits import Limits
 from numaplace.services.planner.metrics import Metrics
@@ -38,6 +39,7 @@ from tests.properties.test_other_pods import NODE_LABELS, kinds
 LIMITS = Limits(aside_s=20.0, outstanding=1000)
 PAUSE_S = 15.0
 MACHINES = ("1pkg 1numa 4cpu 2gpu", "2pkg 2numa 8cpu 4gpu")
+BARE = "1pkg 1numa 4cpu"
 SHARED = {"numaplace.dev/policy": "SingleNUMANode"}
 TEAM_X = LabelSelector((Requirement("team", Operator.IN, ("x",)),))
 
@@ -73,10 +75,10 @@ def plain(draw: st.DrawFn) -> PodRequest:
 @st.composite
 def towns(draw: st.DrawFn) -> "Town":
     """A few nodes of one machine, and what Pods there ask."""
-    labels = draw(st.lists(NODE_LABELS, min_size=1, max_size=4))
+    labels = draw(st.lists(NODE_LABELS, min_size=2, max_size=4))
     settings = Settings(holds_node_back=draw(st.booleans()), release_grace_s=10.0)
     ours = draw(st.lists(asking(), min_size=2, max_size=5))
-    town = Town(labels, settings, ours, draw(st.lists(plain(), min_size=1, max_size=3)))
+    town = Town(labels, settings, ours, draw(st.lists(plain(), min_size=1, max_size=3)), (BARE, *MACHINES))
     for which, how in draw(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=8)):
         town.happens(("add", which, how))
     return town
@@ -143,12 +145,18 @@ class Town:
     """Nodes n0, n1 … and Pods p0, p1 …; `happens` is one step, after which the planner has done what it can."""
 
     def __init__(
-        self, labels: list[dict[str, str]], settings: Settings, ours: list[PodRequest], others: list[PodRequest]
+        self,
+        labels: list[dict[str, str]],
+        settings: Settings,
+        ours: list[PodRequest],
+        others: list[PodRequest],
+        machines: tuple[str, ...] = MACHINES,
     ) -> None:
         self._ours, self._others, self._settings = ours, others, settings
         enabled = {settings.enable_label: settings.enable_value}
         groups = [
-            {"name": f"n{i}", "machine": MACHINES[i % 2], "labels": {**enabled, **one}} for i, one in enumerate(labels)
+            {"name": f"n{i}", "machine": machines[i % len(machines)], "labels": {**enabled, **one}}
+            for i, one in enumerate(labels)
         ]
         self._nodes = {node.name: node for node in described(json.dumps({"nodes": groups}), settings)}
         self.now_s = 0.0
@@ -161,6 +169,8 @@ class Town:
         self.keeper.open()
         carrier, notices = cast(Carrier, self.hands), cast(Notices, self.notices)
         self.planner = Planner(self.keeper, carrier, notices, self.metrics, LIMITS, self._clock, asyncio.Event())
+
+        self.places = Places(self.planner, self.keeper, carrier, notices)
 
     def happens(self, step: Step) -> None:
         kind, which, how = step
@@ -246,7 +256,7 @@ class Town:
     def _ask(self, which: int, _: int) -> None:
         """The scheduler asks the extender."""
         if (pod := self._pod(which, Stage.OPEN)) is not None:
-            self.planner.answer(pod)
+            self.places.answer(pod)
 
     def _fail(self, which: int, _: int) -> None:
         """The API server does not accept the plan."""
@@ -261,7 +271,7 @@ class Town:
         """The scheduler's own rules refuse the planned node."""
         if one := self._promised(which, Stage.OPEN):
             pod, promised = one
-            self.planner.failed(pod, promised.node, [self._name(how)])
+            self.places.failed(pod, promised.node, [self._name(how)])
 
     # --- what happens to nodes, and to all
 

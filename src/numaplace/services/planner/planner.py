@@ -7,12 +7,12 @@ Nothing happens while nothing changes.
 import asyncio
 from collections.abc import Callable, Collection
 
-from numaplace.decide.place import NodeIndex, Placement, place_on
+from numaplace.decide.place import NodeIndex, Placement
 from numaplace.model.allocation import Allocation
 from numaplace.model.errors import BrokenPromiseError
 from numaplace.model.ids import NodeName, PodUid
 from numaplace.model.live_pod import LivePod, Stage, unpinned
-from numaplace.model.refusal import Code, Refusal
+from numaplace.model.refusal import Refusal
 from numaplace.model.request import PodRequest
 from numaplace.services.planner.carrier import Carrier
 from numaplace.services.planner.closures import Closures
@@ -71,7 +71,7 @@ class Planner:
     def tick(self) -> None:
         """Look at it once."""
         self._keeper.pass_time()
-        self._hear_all()  # nobody waits here who is there no more
+        self.hear()  # nobody waits here who is there no more
         self._notices.repeat()
         self.waiting.wake(self.closures.expire())
         self.waiting.refresh()
@@ -96,8 +96,8 @@ class Planner:
 
     def step(self) -> bool:
         """Hear the news, then plan the first who is due and has hope; False when there is nothing to do now."""
-        self._hear_all()
-        index = self._ready_index()
+        self.hear()
+        index = self.ready_index()
         if len(self._carrier.outstanding) >= self._limits.outstanding:
             return False
         for _ in range(LOOKS):
@@ -128,7 +128,7 @@ class Planner:
             placement = index.best(request, closed)
             if placement is not None:
                 self._metrics.plans.labels("placed").inc()
-                return self._hold(request, placement)
+                return self.hold(request, placement)
             self._refuse(index, request, closed)
             return None
 
@@ -145,7 +145,7 @@ class Planner:
         self._notices.refused(pod, refusal)
         self._overdue.refused(pod)
 
-    def _hold(self, request: PodRequest, placement: Placement) -> Allocation:
+    def hold(self, request: PodRequest, placement: Placement) -> Allocation:
         """From here on the place is the Pod's."""
         self._no_longer_waits(request.uid)
         allocation = self._keeper.dated(placement.allocation)
@@ -154,67 +154,28 @@ class Planner:
             raise BrokenPromiseError(f"a place was planned for Pod {request.full_name}, but {refusal.sentence}")
         return allocation
 
+    def plan(self, request: PodRequest) -> Allocation | None:
+        """Plan a Pod that waits out of its turn; None: its answer is that of all who ask alike."""
+        index = self.ready_index()
+        return self._plan(index, request) if self._has_hope(index, request) else None
+
     def why(self, pod: LivePod) -> Refusal | None:
         """Why a Pod has no place, as of the last look; None if it has one, or is not ours to place."""
         return pod.asks if isinstance(pod.asks, Refusal) else self.waiting.last(pod.uid)
-
-    # --- what the extender face asks
-
-    def answer(self, pod: LivePod) -> Allocation | Refusal | None:
-        """The place of a Pod whose scheduler asks for it, planned now if it has none; None if busy or at rest."""
-        self._hear_all()
-        promised = self._keeper.promised(pod.uid)
-        if promised is not None:
-            return promised
-        if isinstance(pod.asks, Refusal):
-            self._notices.refused(pod, pod.asks)
-            return pod.asks
-        if pod.uid not in self.waiting:
-            return None
-        refusal = self.waiting.answer(pod.uid)
-        if refusal is not None:
-            return refusal
-        index = self._ready_index()
-        return (self._has_hope(index, pod.asks) and self._plan(index, pod.asks)) or self.waiting.last(pod.uid)
 
     def hint(self, pod: LivePod, allocation: Allocation) -> None:
         """Tell the scheduler of the Pod's place, unless that is being done."""
         if isinstance(pod.asks, PodRequest) and not self._carrier.is_busy(pod.uid):
             self._carrier.carry(pod, pod.asks, allocation)
 
-    def failed(self, pod: LivePod, node: NodeName, left: Collection[NodeName]) -> Allocation | None:
-        """The scheduler's own rules refuse the promised node: a place on one that is `left`, or None for now."""
-        self._stuck(pod, node)
-        if not isinstance(pod.asks, PodRequest) or self._carrier.is_busy(pod.uid):
-            return None
-        index = self._ready_index()
-        everybody = index.rows.position.keys()
-        closed = (everybody - set(left)) | (everybody & self.closures.held_back_from(index, pod.asks))
-        placement = index.best(pod.asks, closed)
-        return None if placement is None else self._hold(pod.asks, placement)
-
-    def move(self, pod: LivePod, node: NodeName) -> Allocation | Refusal:
-        """The scheduler puts the Pod on this node: its place there, promised now if it was promised another or none."""
-        self._hear_all()
-        promised, state = self._keeper.promised(pod.uid), self._keeper.node(node)
-        if promised is not None and promised.node == node:
-            return promised
-        if isinstance(pod.asks, Refusal):
-            return pod.asks
-        if state is None:
-            return Refusal(Code.NODE_RULE, f"node {node} is not known", node)
-        answer = place_on(state, pod.asks, self._keeper.settings)
-        if isinstance(answer, Refusal):
-            return answer
-        self._keeper.release(pod.uid)
-        return self._hold(pod.asks, answer)
-
-    def _hear_all(self) -> None:
+    def hear(self) -> None:
+        """Take in what the keeper has to tell."""
         while told := self._keeper.news():  # what is heard may lead to more
             for news in told:
                 self._hear(news)
 
-    def _ready_index(self) -> NodeIndex:
+    def ready_index(self) -> NodeIndex:
+        """The index as of now, and those who wait told apart by what matters in it."""
         index = self._keeper.refresh()
         self.waiting.mind_labels(index.company.repels)
         return index
@@ -238,7 +199,7 @@ class Planner:
                 self._carrier.arrived(pod.uid)
                 self._notices.placed(pod)
             case Stuck(pod, node):
-                self._stuck(pod, node)
+                self.stuck(pod, node)
             case Unhinted(pod, allocation):
                 self.hint(pod, allocation)
             case Left(uid, stage):
@@ -269,7 +230,7 @@ class Planner:
         elif (refusal := self.waiting.add(pod.asks)) is not None:
             self._tell(pod, refusal)
 
-    def _stuck(self, pod: LivePod, node: NodeName) -> None:
+    def stuck(self, pod: LivePod, node: NodeName) -> None:
         """The scheduler says no to the node: leave it alone. The Pod is planned again, or must go if it cannot be."""
         now = self._keeper.pods.get(pod.uid)
         if now is None or now.stage not in (Stage.OPEN, Stage.RELEASED):

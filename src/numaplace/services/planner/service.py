@@ -20,8 +20,7 @@ from numaplace.model.errors import InputError
 from numaplace.model.settings import Settings
 from numaplace.services.planner.carrier import Carrier, Pause
 from numaplace.services.planner.election import Candidate, Election, Times
-from numaplace.services.planner.extender import Extender
-from numaplace.services.planner.extender_door import Door, DoorAddress
+from numaplace.services.planner.extender import Door, DoorAddress, Extender, Places
 from numaplace.services.planner.face import Face
 from numaplace.services.planner.keeper import Keeper
 from numaplace.services.planner.limits import Limits
@@ -117,6 +116,7 @@ class Process:
         self._changed = asyncio.Event()
         self._watches = Watches(kube, self._keeper, self._metrics, self._changed)
         self._planner: Planner | None = None  # of the present term
+        self._places: Places | None = None
 
     async def run(self, door: DoorAddress | None) -> None:
         """Follow, show, answer the scheduler and take part in the election, for ever."""
@@ -140,7 +140,7 @@ class Process:
         """Answer kube-scheduler, with connections of its own: a Binding waits for no hint."""
         patience = Patience(self._limits.extender_deadline_s, self._limits.extender_deadline_s / 2)
         async with Kube(self._kube.access, patience=patience, sleep=self._kube.sleep, draw=self._kube.draw) as kube:
-            extender = Extender(self._keeper, lambda: self._planner if self._election.leads else None, kube)
+            extender = Extender(self._keeper, lambda: self._places if self._election.leads else None, kube)
             await Door(extender, address, self._limits, self._metrics, self._leader_host).run()
 
     def _leader_host(self) -> str | None:
@@ -163,7 +163,7 @@ class Process:
             except* _TermOverError:
                 _LOG.warning("leads no more")
             finally:
-                self._planner = None
+                self._planner = self._places = None
                 self._keeper.close()
 
     async def _plan(self, group: asyncio.TaskGroup) -> None:
@@ -173,7 +173,7 @@ class Process:
         carrier = Carrier(keeper, self._writes, notices, metrics, group, Pause(kube.sleep, random.random))
         planner = Planner(keeper, carrier, notices, metrics, limits, time.monotonic, self._changed)
         carrier.failed, carrier.again = planner.plan_failed, self._changed.set
-        self._planner = planner
+        self._planner, self._places = planner, Places(planner, keeper, carrier, notices)
         group.create_task(planner.run())
         group.create_task(planner.pass_time())
         await self._election.deposed()

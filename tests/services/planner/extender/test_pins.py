@@ -8,8 +8,8 @@ from typing import Any
 from numaplace.model.keys import ALLOCATION
 from numaplace.services.planner import Limits
 from tests.services.planner.asking import AskingScheduler, Pod, door
+from tests.services.planner.extender.test_answers import ASKED, all_but, all_is_well, binding, open_pod, scheduled
 from tests.services.planner.reader import allocation_of, pin_of, things_of
-from tests.services.planner.test_extender import ASKED, all_but, all_is_well, binding, open_pod, scheduled
 from tests.services.planner.test_read_back import owned
 from tests.services.planner.world import QUICK, World, gated, nodes_of, world_of
 

@@ -16,8 +16,8 @@ import aiohttp
 from aiohttp import web
 
 from numaplace.model.errors import InputError
-from numaplace.services.planner.extender import Extender, NotLeadingError, NotNowError, broken
-from numaplace.services.planner.extender_tls import Rotation, Seen, TlsFiles
+from numaplace.services.planner.extender.answers import Extender, NotLeadingError, NotNowError, broken
+from numaplace.services.planner.extender.tls import Rotation, Seen, TlsFiles
 from numaplace.services.planner.limits import Limits
 from numaplace.services.planner.listening import listening
 from numaplace.services.planner.metrics import Metrics

@@ -18,8 +18,8 @@ from numaplace.adapters.kube.fake import Stall
 from numaplace.model.errors import InputError
 from numaplace.services.planner import Address, DoorAddress, Limits, TlsFiles
 from tests.services.planner.asking import answers, asking, door
+from tests.services.planner.extender.test_answers import ASKED, binding, open_pod, question
 from tests.services.planner.reader import allocation_of
-from tests.services.planner.test_extender import ASKED, binding, open_pod, question
 from tests.services.planner.world import QUICK, World, gated, nodes_of, world_of
 
 Answered = tuple[int, Any]

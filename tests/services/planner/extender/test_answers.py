@@ -15,7 +15,7 @@ from numaplace.model import keys
 from numaplace.model.refusal import Code
 from numaplace.model.settings import Settings
 from numaplace.services.planner import Limits
-from numaplace.services.planner.extender import ELSEWHERE, refused_text
+from numaplace.services.planner.extender.answers import ELSEWHERE, refused_text
 from tests.services.planner.asking import AskingScheduler, Pod, answers, asking, door
 from tests.services.planner.reader import allocation_of, double_grants, misplaced, pin_of
 from tests.services.planner.test_read_back import one_gpu, owned

@@ -1,8 +1,8 @@
 """The extender face's answers: kube-scheduler asks where a Pod may go, and has us bind it.
 
 The plan is made before the scheduler asks; here it is confirmed. A Pod that comes
-without one is planned here, by the same `Planner` on the same book. What is no matter
-of ours is given back as it came. `extender_door` is the HTTP around it.
+without one is planned here, out of its turn (`places`). What is no matter of ours is given
+back as it came.
 """
 
 import asyncio
@@ -17,8 +17,8 @@ from numaplace.model.ids import PodUid
 from numaplace.model.live_pod import LivePod
 from numaplace.model.refusal import Code, Refusal
 from numaplace.model.request import PodRequest
+from numaplace.services.planner.extender.places import Places
 from numaplace.services.planner.keeper import Keeper
-from numaplace.services.planner.planner import Planner
 from numaplace.wire import allocation as allocation_wire
 from numaplace.wire import extender_v1 as wire
 from numaplace.wire.live_pod import live_pod_of
@@ -47,11 +47,11 @@ class NotLeadingError(NotNowError):
 class Extender:
     """One verb a method: the body of a question in, the body of the answer and its kind (a metric's label) out.
 
-    `planner` is None while another planner leads.
+    `places` are None while another planner leads.
     """
 
-    def __init__(self, keeper: Keeper, planner: Callable[[], Planner | None], kube: Kube) -> None:
-        self._keeper, self._planner, self._kube = keeper, planner, kube
+    def __init__(self, keeper: Keeper, places: Callable[[], Places | None], kube: Kube) -> None:
+        self._keeper, self._places, self._kube = keeper, places, kube
 
     # --- the verbs
 
@@ -61,14 +61,14 @@ class Extender:
         pod = self._known(asked.uid) or self._read(asked)
         if not self._is_ours(pod):
             return wire.everyone(asked), "passed"
-        pod, planner = await self._booked(pod.uid, pod.full_name)
+        pod, places = await self._booked(pod.uid, pod.full_name)
         names = wire.names_of(asked)
-        answer = planner.answer(pod)
+        answer = places.answer(pod)
         if isinstance(answer, Allocation) and answer.node not in names:
             if asked.hint == answer.node:  # it looked at that node before it asked
-                answer = planner.failed(pod, answer.node, names)
+                answer = places.failed(pod, answer.node, names)
             else:
-                planner.hint(pod, answer)
+                places.hint(pod, answer)
         if isinstance(answer, Allocation):
             chosen = answer.node if answer.node in names else None
             return wire.only(asked, chosen, names, ELSEWHERE), "hinted" if chosen is None else "confirmed"
@@ -95,10 +95,10 @@ class Extender:
     async def bind(self, body: bytes) -> tuple[bytes, str]:
         """Put the Pod on its node together with its allocation; doing it twice is doing it once."""
         asked = wire.decode_binding(body)
-        pod, planner = await self._booked(asked.uid, f"{asked.namespace}/{asked.name}")
+        pod, places = await self._booked(asked.uid, f"{asked.namespace}/{asked.name}")
         annotations = {}
         if pod.node is None and (isinstance(pod.asks, Refusal) or pod.asks.is_planned):
-            place = planner.move(pod, asked.node)
+            place = places.move(pod, asked.node)
             if isinstance(place, Refusal):
                 return wire.failed(f"numaplace: {place.code}: {place.sentence}"), "refused"
             annotations = {keys.ALLOCATION: allocation_wire.encode(place)}
@@ -128,16 +128,16 @@ class Extender:
             )
         return isinstance(pod.asks, Refusal) or pod.asked
 
-    async def _booked(self, uid: PodUid, full_name: str) -> tuple[LivePod, Planner]:
+    async def _booked(self, uid: PodUid, full_name: str) -> tuple[LivePod, Places]:
         """The Pod in our own book, once it is there; NotNowError when that takes too long, or no book is kept."""
         try:
             async with asyncio.timeout(_KNOWN_S):
                 while True:
-                    planner, pod = self._planner(), self._known(uid)
-                    if planner is None:  # from the beginning, or its term ended while we waited
+                    places, pod = self._places(), self._known(uid)
+                    if places is None:  # from the beginning, or its term ended while we waited
                         raise NotLeadingError("this planner has not listed the cluster yet, or leads no more")
                     if pod is not None:
-                        return pod, planner
+                        return pod, places
                     await asyncio.sleep(_LOOK_S)
         except TimeoutError:
             raise NotNowError(f"Pod {full_name} with UID {uid} is not known, or not yet") from None
