@@ -41,7 +41,7 @@ test-chart: $(STAMP)
 
 test-cluster: $(STAMP)
 	@$(BIN)/python -m tests.cluster.build >/dev/null
-	@$(BIN)/python -m pytest tests/cluster $(PYTEST)
+	@$(BIN)/python -m pytest tests/cluster
 
 # Rounds in which something dies, hangs or lies; bench/soak.md keeps the record.
 ROUNDS ?= 400
