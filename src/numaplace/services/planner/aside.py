@@ -1,7 +1,8 @@
 """Nodes that are left alone for a while by Pods of one kind, because a plan for one of them failed there.
 
 The scheduler, or the API server, knew a reason that the node rules do not know; without
-a pause the next plan would be the same again.
+a pause the next plan would be the same again. Or the scheduler only had not heard yet
+what came free there: then a moment is enough.
 """
 
 from collections.abc import Callable, Hashable
@@ -9,6 +10,8 @@ from collections.abc import Callable, Hashable
 from numaplace.decide.place.shape import shape_of
 from numaplace.model.ids import NodeName
 from numaplace.model.request import PodRequest
+
+_BRIEFLY_S = 1.0
 
 
 class Aside:
@@ -18,9 +21,11 @@ class Aside:
         self._clock, self._pause_s = clock, pause_s
         self._until: dict[tuple[Hashable, NodeName], float] = {}
 
-    def put(self, request: PodRequest, node: NodeName) -> None:
-        """A plan for this Pod failed on this node."""
-        self._until[shape_of(request, repelled=False), node] = self._clock() + self._pause_s
+    def put(self, request: PodRequest, node: NodeName, *, briefly: bool = False) -> None:
+        """A plan for this Pod failed on this node; what was set aside for long stays so."""
+        key = shape_of(request, repelled=False), node
+        until_s = self._clock() + (min(_BRIEFLY_S, self._pause_s) if briefly else self._pause_s)
+        self._until[key] = max(until_s, self._until.get(key, until_s))
 
     def closed_to(self, request: PodRequest) -> tuple[NodeName, ...]:
         """The nodes that Pods like this one leave alone now."""

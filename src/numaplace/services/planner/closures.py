@@ -29,9 +29,9 @@ class Closures:
         """The node that is kept for a Pod before it in the order."""
         return self._holding_back(index).closed_to(request)
 
-    def put_aside(self, request: PodRequest, node: NodeName) -> None:
+    def put_aside(self, request: PodRequest, node: NodeName, *, briefly: bool = False) -> None:
         """A plan for this Pod failed on this node."""
-        self._aside.put(request, node)
+        self._aside.put(request, node, briefly=briefly)
 
     def refused(self, index: NodeIndex, request: PodRequest) -> frozenset[NodeName]:
         """The Pod waits, and may have a node held back for it; those that are open again."""

@@ -236,11 +236,11 @@ class Planner:
         if now is None or now.stage not in (Stage.OPEN, Stage.RELEASED):
             return  # it is bound by now, and what it was promised is its own
         self._metrics.failures.labels("stuck").inc()
+        first = pod.stays_open and self._rests.failed(pod.uid) == 1  # the scheduler may only hear late what came free
         if isinstance(pod.asks, PodRequest):
-            self.closures.put_aside(pod.asks if pod.stays_open else unpinned(pod.asks, node), node)
+            self.closures.put_aside(pod.asks if pod.stays_open else unpinned(pod.asks, node), node, briefly=first)
         if pod.stays_open:
             self._keeper.release(pod.uid)
-            self._rests.failed(pod.uid)
             self._waits(pod)
             return
         why = f"the scheduler does not take node {node}, which was planned and cannot be changed any more"

@@ -26,11 +26,12 @@ class Rests:
         self._clock = clock
         self._rests: dict[PodUid, _Rest] = {}
 
-    def failed(self, uid: PodUid) -> None:
-        """Another plan of this Pod failed."""
+    def failed(self, uid: PodUid) -> int:
+        """Another plan of this Pod failed; how many there were."""
         failures = self._rests[uid].failures + 1 if uid in self._rests else 1
         pause_s = min(_FIRST_S * 2 ** min(failures - 2, 10), _LONGEST_S) if failures > 1 else 0.0
         self._rests[uid] = _Rest(failures, self._clock() + pause_s)
+        return failures
 
     def resting(self, uid: PodUid) -> bool:
         """Whether the Pod is to be left alone now."""

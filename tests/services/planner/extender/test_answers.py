@@ -212,6 +212,23 @@ async def test_a_node_that_the_schedulers_own_rules_refuse_is_replaced_while_it_
         assert not world.events("NumaStuck")
 
 
+async def test_a_scheduler_that_hears_late_what_came_free_costs_a_moment() -> None:
+    """It refuses the only node once; the node is not left alone for as long as one that is refused again and again."""
+    attempts: list[str] = []
+
+    def takes(_: Pod, node: str) -> bool:
+        attempts.append(node)
+        return len(attempts) > 1
+
+    async with world_of(nodes_of()) as world:
+        at = door()
+        world.start(replace(QUICK, aside_s=3600.0), ASKED, door=at)
+        async with asking(world, at, takes=takes):
+            world.add(gated("p"))
+            await world.until_bound("p")
+            all_is_well(world)
+
+
 async def test_a_plan_that_fails_without_a_question_is_made_anew_elsewhere() -> None:
     """Only one node is left by rules that we do not know, and it is not the first choice."""
     async with world_of(nodes_of(4)) as world:
