@@ -102,31 +102,37 @@ class ControlPlane:
 
     def kubeconfig(self, user: str, group: str | None = None) -> Path:
         """A kubeconfig with a certificate of `user`."""
-        path = self.folder / f"{user.replace(':', '-')}.kubeconfig"
-        path.touch(mode=0o600)
-        path.write_bytes(self._kubeconfig(self.authority.client(user, group)))
-        return path
+        return self._kubeconfig(user, self.server, self.authority.client(user, group))
 
-    def _kubeconfig(self, credential: Credential) -> bytes:
+    def kubeconfig_through(self, proxy: Access, name: str) -> Path:
+        """A kubeconfig for a proxy, which has credentials of its own."""
+        return self._kubeconfig(name, proxy.server, self.authority.client(name))
+
+    def _kubeconfig(self, name: str, server: str, credential: Credential) -> Path:
+        path = self.folder / f"{name.replace(':', '-')}.kubeconfig"
+        path.touch(mode=0o600)
         chain, key = credential.certificate or (b"", b"")
         cluster = {
-            "server": self.server,
+            "server": server,
             "certificate-authority-data": base64.b64encode(self.authority.ca.cert_pem.bytes()).decode(),
         }
         user = {
             "client-certificate-data": base64.b64encode(chain).decode(),
             "client-key-data": base64.b64encode(key).decode(),
         }
-        return msgspec.json.encode(
-            {
-                "apiVersion": "v1",
-                "kind": "Config",
-                "current-context": "test",
-                "clusters": [{"name": "test", "cluster": cluster}],
-                "users": [{"name": "test", "user": user}],
-                "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
-            }
+        path.write_bytes(
+            msgspec.json.encode(
+                {
+                    "apiVersion": "v1",
+                    "kind": "Config",
+                    "current-context": "test",
+                    "clusters": [{"name": "test", "cluster": cluster}],
+                    "users": [{"name": "test", "user": user}],
+                    "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
+                }
+            )
         )
+        return path
 
     def _end(self) -> None:
         """The last started first; etcd last, since the others complain without it."""

@@ -1,6 +1,7 @@
 """The planner as people run it: a process of its own, with an identity that may do what it needs and no more."""
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -23,10 +24,12 @@ OPTIONS = (
 class PlannerProcess(Program):
     """One process; `kill` is kill -9."""
 
-    def __init__(self, plane: ControlPlane, name: str = "planner", *options: str) -> None:
+    def __init__(
+        self, plane: ControlPlane, name: str = "planner", *options: str, kubeconfig: Path | None = None
+    ) -> None:
         (self.port,) = free_ports(1)
         run = "from numaplace.tools.cli import main; main()"
-        access = plane.kubeconfig(PLANNER)
+        access = kubeconfig or plane.kubeconfig(PLANNER)
         command = (sys.executable, "-c", run, "planner", "--kubeconfig", access, "--listen", f"127.0.0.1:{self.port}")
         super().__init__(name, (*command, *OPTIONS, *options), plane.folder, self._is_ready)
 

@@ -1,166 +1,228 @@
-"""Rounds of trouble: two planners, one cluster, and in each round something dies, hangs or lies at a random moment.
+"""Rounds of trouble: in each, Pods are asked for, and at one step of one of them something dies, hangs or lies.
 
-One planner is a process that is killed and stopped; the other runs here, behind a proxy
-that refuses, forgets answers and cuts watches, with a wall clock that jumps. Some Pods
-belong to the stock scheduler, some to one that asks the planner as its extender, some
-of those never see the gate. After each round every Pod has its own place, as an
+Steps and troubles are drawn from decks, so that each has its turn. Some Pods belong to
+the stock scheduler, some to one that asks the planner as its extender, some of those
+never see the gate, and some have an owner. There is room before they are asked for, or
+only when all have been refused. After each round every Pod has its own place, as an
 independent reader of the API objects sees it.
 """
 
 import asyncio
 import random
-import signal
+import re
 import time
-from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from numaplace.adapters.kube import Key, Kube, KubeError, Patience
-from numaplace.adapters.kube.fake import Answer, DropRequest, LoseAnswer
+from numaplace.adapters.kube import Key, Resource
+from numaplace.adapters.kube.fake import DropRequest, LoseAnswer
 from numaplace.adapters.kube.resources import PODS
-from numaplace.model.settings import Settings
-from numaplace.services.planner import Address, DoorAddress, Limits, Seat, Times, run
-from tests.cluster.control_plane import API_SERVER, SCHEDULER, ControlPlane
-from tests.cluster.faulty_proxy import FaultyProxy
-from tests.cluster.nodes import alike
-from tests.cluster.planner_process import LEASE_KEY, PLANNER, PlannerProcess
-from tests.cluster.programs import free_ports
-from tests.cluster.scheduler_process import ASKING, SchedulerProcess, configuration, opted_out, waiting
-from tests.cluster.stage import Stage, gated, gone, is_bound
-from tests.services.planner.reader import allocation_of, double_grants, misplaced, things_of
+from tests.cluster.cast import NODE_COUNT, Cast, cast
+from tests.cluster.control_plane import ControlPlane
+from tests.cluster.faulty_proxy import Moment, Trap
+from tests.cluster.scheduler_process import opted_out, waiting
+from tests.cluster.stage import Stage, gated, gone, is_bound, refusal
+from tests.cluster.steps import STEPS, Step, stands
+from tests.cluster.troubles import TOLERATION, TROUBLES, Strike, Trouble
+from tests.services.planner.reader import double_grants, misplaced, things_of
 
-NODES = 6
-PODS_A_ROUND = 8
-GRACE_S = 3.0
-LIES = (
-    Answer(409, "Conflict"),
-    Answer(410, "Expired"),
-    Answer(429, "TooManyRequests"),
-    Answer(500, "InternalError"),
-    Answer(503, "ServiceUnavailable"),
-    LoseAnswer(),
-    DropRequest(),
-)
+BARE, OWNED = 6, 2
+PODS_A_ROUND = BARE + OWNED
+ROOM = 4 * NODE_COUNT  # Pods of two cards
+STILL_S = 60.0  # longer than anybody's pause before another attempt
+KINDS = (gated, waiting, opted_out)
+REPLICA_SETS = Resource("apps", "v1", "replicasets", "ReplicaSet")
+T = TypeVar("T")
+Pods = list[dict[str, Any]]
+
+
+class Deck(Generic[T]):
+    """Draws each card once before any comes again."""
+
+    def __init__(self, cards: Sequence[T], draw: random.Random) -> None:
+        self._cards, self._draw, self._left = cards, draw, list[T]()
+
+    def next(self) -> T:
+        if not self._left:
+            self._left = self._draw.sample(self._cards, len(self._cards))
+        return self._left.pop()
 
 
 @dataclass
 class Rounds:
-    """The cluster and who acts in it; the same seed draws the same troubles."""
+    """The same seed draws the same troubles; `struck` counts which of them struck at which step."""
 
-    plane: ControlPlane
-    stage: Stage
-    draw: random.Random
-    process: PlannerProcess
-    proxy: FaultyProxy
-    asking: SchedulerProcess
-    clock_error_s: float = 0.0
-    troubles: Counter[str] = field(default_factory=Counter)
+    cast: Cast
+    steps: Deck[Step]
+    troubles: Deck[Trouble]
+    number: int = 0
     placed: int = 0
-    _number: int = 0
+    overlaps: set[str] = field(default_factory=set)  # seen on the way, and mended
+    struck: Counter[tuple[str, str]] = field(default_factory=Counter)  # trouble, step
+    missed: Counter[str] = field(default_factory=Counter)  # steps that did not come
+    stood: Counter[str] = field(default_factory=Counter)  # how far the Pods of a round were when it was struck
+    _bare: set[str] = field(default_factory=set)
+    _sets: set[str] = field(default_factory=set)
 
-    def wall(self) -> float:
-        """The clock of the planner that runs here."""
-        return time.time() + self.clock_error_s
+    async def fill(self) -> None:
+        """No room is left."""
+        names = [f"r0-{number}" for number in range(ROOM)]
+        await self._ask({name: self._pod(name, gated) for name in names}, owned=False)
+        await self._until(self._all_is_well)
 
     async def round(self) -> None:
-        """Make room, ask for Pods, cause trouble while they are planned, and look when all is done."""
-        self._number += 1
-        await self._make_room()
-        names = [f"r{self._number}-{i}" for i in range(PODS_A_ROUND)]
-        trouble = self.draw.choice(TROUBLES)
-        self.troubles[trouble.__name__.strip("_")] += 1
-        await self._cause(trouble, self.draw.randrange(PODS_A_ROUND), self.draw.choice([*POINTS]), names)
-        pods = await self.stage.until(
-            lambda pods: set(names) <= {pod["metadata"]["name"] for pod in pods if is_bound(pod)}
+        """One step of one Pod, and one trouble."""
+        self.number += 1
+        step, trouble, draw = self.steps.next(), self.troubles.next(), self.cast.draw
+        prefix, refused = f"r{self.number}-", step.waits or draw.random() < 0.5
+        kinds = [*KINDS, *draw.choices(KINDS, k=BARE - len(KINDS))]
+        pods = {f"{prefix}{i}": self._pod(f"{prefix}{i}", kind) for i, kind in enumerate(kinds)}
+        if trouble.leader:
+            await self.cast.let_lead(trouble.leader)
+        if not refused:
+            await self._make_room(PODS_A_ROUND)
+        trap = self._set(step, prefix)
+        await self._ask(pods, owned=True)
+        if refused:
+            await self._first(trap, lambda found: self._have_answers(found, prefix))
+        if refused and not trap.sprung.is_set():
+            await self._make_room(0)
+            refused = False
+        await self._first(trap, self._all_is_well)
+        strike = Strike(trap, self._victim(trap, prefix, [*pods]), pods)
+        await self._strike(trouble, step, strike, prefix)
+        if refused:
+            await self._make_room(0)
+        self._bare -= strike.lost
+        await self._until(self._all_is_well)
+        self.placed += PODS_A_ROUND - len(strike.lost & pods.keys())
+
+    async def _strike(self, trouble: Trouble, step: Step, strike: Strike, prefix: str) -> None:
+        pods = await self.cast.stage.pods()
+        self.stood.update(stands(pod) for pod in pods if named(pod).startswith(prefix))
+        if strike.trap.sprung.is_set():
+            self.struck[trouble.name, step.name] += 1
+        else:
+            self.missed[step.name] += 1
+        print(f"round {self.number}: {trouble.name} {step.name} of {strike.victim}", flush=True)
+        await trouble.act(self.cast, strike)
+        late = DropRequest() if step.moment is Moment.BEFORE else LoseAnswer()
+        strike.trap.let_go(self.cast.draw.choice((None, late)))
+
+    def summary(self) -> str:
+        """What struck where, and how often."""
+        lines = [f"{self.number} rounds, {self.placed} Pods", f"Pods were {dict(self.stood)} when it struck"]
+        for at, name in ((0, "trouble"), (1, "step")):
+            times = Counter[str]()
+            for struck, count in self.struck.items():
+                times[struck[at]] += count
+            lines += [f"{name} {what}: {count}" for what, count in sorted(times.items())]
+        return "\n".join(
+            [*lines, f"steps that did not come: {dict(self.missed)}", f"overlaps seen: {len(self.overlaps)}"]
         )
-        self.placed += len(names)
-        assert double_grants(pods) == []
-        assert misplaced(pods) == []
-        assert all(len([one for one in things_of(pod) if "gpu" in one]) == 2 for pod in pods)
 
-    async def _make_room(self) -> None:
-        pods = await self.stage.pods()
-        self.draw.shuffle(pods)
-        for pod in pods[: max(0, len(pods) + PODS_A_ROUND - 4 * NODES)]:
-            await gone(self.stage.admin, PODS, Key(self.stage.space, named(pod)), grace_s=0)
+    # --- who is asked for
 
-    async def _cause(self, trouble: "Trouble", seen: int, point: str, names: list[str]) -> None:
-        """Ask for the Pods, and cause the trouble when so many of them have come so far."""
-        await self.stage.add(*(self.draw.choice(KINDS)(name, cpus=self.draw.choice((8, 12))) for name in names))
-        come = POINTS[point]
-        with suppress(TimeoutError):  # they may have come to a halt before that; then it is caused late
-            async with asyncio.timeout(5):
-                await self.stage.until(lambda pods: sum(named(pod) in names and come(pod) for pod in pods) >= seen)
-        await trouble(self)
+    def _pod(self, name: str, kind: Callable[..., dict[str, Any]]) -> dict[str, Any]:
+        return kind(name, cpus=self.cast.draw.choice((8, 12)), tolerations=[TOLERATION])
 
-    # --- what goes wrong
+    async def _ask(self, pods: dict[str, dict[str, Any]], *, owned: bool) -> None:
+        self._bare |= pods.keys()
+        await self.cast.stage.add(*pods.values())
+        if owned:
+            name = f"r{self.number}-owned"
+            self._sets.add(name)
+            await self.cast.stage.admin.create(REPLICA_SETS, _replica_set(name), self.cast.stage.space)
 
-    async def _planner_is_killed(self) -> None:
-        self.process.kill()
-        await asyncio.sleep(self.draw.random())
-        self.process.start()
+    async def _make_room(self, asked: int) -> None:
+        """So many may come in addition to those that are there; nobody of this round goes."""
+        prefix = f"r{self.number}-"
+        old = sorted(name for name in self._bare | self._sets if not name.startswith(prefix))
+        self.cast.draw.shuffle(old)
+        over = len(self._bare) + OWNED * len(self._sets) + asked - ROOM
+        while over > 0:
+            name = old.pop()
+            over -= OWNED if name in self._sets else 1
+            await gone(
+                self.cast.stage.admin, REPLICA_SETS if name in self._sets else PODS, Key(self.cast.stage.space, name)
+            )
+            self._bare.discard(name)
+            self._sets.discard(name)
 
-    async def _planner_hangs(self) -> None:
-        """Longer than its Lease is good: it wakes up and believes to lead for a moment."""
-        self.process.running.send_signal(signal.SIGSTOP)
-        await asyncio.sleep(1 + 3 * self.draw.random())
-        self.process.running.send_signal(signal.SIGCONT)
+    # --- where it is struck
 
-    async def _planner_is_told_to_end(self) -> None:
-        await asyncio.to_thread(self.process.end)
-        self.process.start()
+    def _set(self, step: Step, prefix: str) -> Trap:
+        trap = step.trap(prefix, self.cast.draw.randrange(3))
+        for proxy in (self.cast.asked,) if step.asks else self.cast.proxies.values():
+            proxy.trap = trap
+        return trap
 
-    async def _scheduler_is_killed(self) -> None:
-        self.plane.kill(SCHEDULER)
-        await asyncio.sleep(self.draw.random())
-        await self.plane.start(SCHEDULER)
+    def _victim(self, trap: Trap, prefix: str, names: list[str]) -> str:
+        path, body = trap.caught or ("", b"")
+        found = re.findall(rf"\b{prefix}[\w-]+", path + body.decode(errors="replace"))
+        return next((name for name in found if name in names), found[0] if found else self.cast.draw.choice(names))
 
-    async def _asking_scheduler_is_killed(self) -> None:
-        self.asking.kill()
-        await asyncio.sleep(self.draw.random())
-        self.asking.start()  # the planner here hangs meanwhile
+    # --- how it is waited for
 
-    async def _api_server_is_killed(self) -> None:
-        self.plane.kill(API_SERVER)
-        await self.plane.start(API_SERVER)
+    def _have_answers(self, pods: Pods, prefix: str) -> bool:
+        ours = [pod for pod in pods if named(pod).startswith(prefix)]
+        return len(ours) == PODS_A_ROUND and all(is_bound(pod) or refusal(pod) for pod in ours)
 
-    async def _api_server_lies(self) -> None:
-        """To the planner that runs here; it leads, as the other one is away for as long."""
-        for _ in range(self.draw.randrange(1, 6)):
-            path = self.draw.choice(("/pods/", "/status", "/events", "/leases", "/pods"))
-            method = self.draw.choice(("PATCH", "PATCH", "GET", "POST", "PUT"))
-            self.proxy.fail(self.draw.choice(LIES), method, path, self.draw.randrange(1, 4))
-        await self._planner_is_killed()
-        self.proxy.faults.clear()
+    def _all_is_well(self, pods: Pods) -> bool:
+        """Everyone has a place and nobody is lost; an AssertionError where two have the same."""
+        staying = [pod for pod in pods if not pod["metadata"].get("deletionTimestamp")]
+        owners = Counter(owner["name"] for pod in staying for owner in pod["metadata"].get("ownerReferences", ()))
+        assert self._bare <= {named(pod) for pod in pods}, self._bare - {named(pod) for pod in pods}
+        overlaps = set(double_grants(pods))
+        if overlaps - self.overlaps:
+            print(f"round {self.number}: overlap {sorted(overlaps)}", flush=True)
+        self.overlaps |= overlaps
+        return (
+            all(map(is_bound, staying))
+            and owners == Counter(dict.fromkeys(self._sets, OWNED))
+            and not overlaps
+            and not misplaced(pods)
+            and all(len([one for one in things_of(pod) if "gpu" in one]) == 2 for pod in staying)
+        )
 
-    async def _watches_are_cut(self) -> None:
-        self.proxy.cut_watches()
+    async def _first(self, trap: Trap, fact: Callable[[Pods], bool]) -> None:
+        """Return when something is caught, or the fact holds."""
+        await _first(trap.sprung.wait(), self._until(fact))
 
-    async def _clock_jumps(self) -> None:
-        self.clock_error_s = self.draw.choice((-3600.0, -30.0, 0.0, 30.0, 3600.0))
+    async def _until(self, fact: Callable[[Pods], bool]) -> None:
+        """Return when the fact holds; an AssertionError when nobody has made a step for long."""
+        before: list[tuple[str, str]] = []
+        since_s = time.monotonic()
+        while not fact(pods := await self.cast.stage.pods()):
+            now = sorted((pod["metadata"]["uid"], stands(pod)) for pod in pods)
+            if now != before:
+                before, since_s = now, time.monotonic()
+            still = [f"{named(pod)} is {stands(pod)} {refusal(pod)}" for pod in pods if not is_bound(pod)]
+            assert time.monotonic() - since_s < STILL_S, (still, double_grants(pods), misplaced(pods))
+            self.cast.check()
+            await asyncio.sleep(0.05)
 
 
-Trouble = Callable[[Rounds], Awaitable[None]]
-TROUBLES: tuple[Any, ...] = (
-    Rounds._planner_is_killed,
-    Rounds._planner_hangs,
-    Rounds._planner_is_told_to_end,
-    Rounds._scheduler_is_killed,
-    Rounds._asking_scheduler_is_killed,
-    Rounds._api_server_is_killed,
-    Rounds._api_server_lies,
-    Rounds._watches_are_cut,
-    Rounds._clock_jumps,
-)
-KINDS = (gated, gated, waiting, opted_out)
-POINTS: dict[str, Callable[[dict[str, Any]], bool]] = {
-    "created": lambda pod: bool(pod),
-    "allocated": lambda pod: bool(allocation_of(pod)),
-    "ungated": lambda pod: not pod["spec"].get("schedulingGates"),
-    "bound": is_bound,
-}
+async def _first(*ways: Coroutine[Any, Any, Any]) -> None:
+    """Return when the first is done, and end the others."""
+    tasks = [asyncio.create_task(way) for way in ways]
+    done, left = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
+    for task in done:
+        task.result()
+
+
+def _replica_set(name: str) -> dict[str, Any]:
+    template = gated("")
+    labels = {"owner": name}
+    template["metadata"] = {"annotations": template["metadata"]["annotations"], "labels": labels}
+    spec = {"replicas": OWNED, "selector": {"matchLabels": labels}, "template": template}
+    return {"metadata": {"name": name}, "spec": spec}
 
 
 def named(pod: dict[str, Any]) -> str:
@@ -169,40 +231,8 @@ def named(pod: dict[str, Any]) -> str:
 
 @asynccontextmanager
 async def rounds(plane: ControlPlane, stage: Stage, seed: int) -> AsyncIterator[Rounds]:
-    """Two planners and the agents of the nodes, for as many rounds as wanted."""
-    port, pages = free_ports(2)
-    here, there = "127.0.0.2", "127.0.0.1"  # planners of one cluster answer the scheduler on the same port
-    async with AsyncExitStack() as stack:
-        proxy = await stack.enter_async_context(FaultyProxy(plane.access(PLANNER), plane.authority))
-        kube = await stack.enter_async_context(Kube(proxy.access(), patience=Patience(10.0, 5.0)))
-        # An agent that was away may never have listed a Pod that has come and gone meanwhile: then the grace frees.
-        options = ("--extender", f"{there}:{port}", "--extender-for", ASKING, "--release-grace", f"{GRACE_S:g}")
-        process = stack.enter_context(PlannerProcess(plane, "planner", *options))
-        asking = stack.enter_context(SchedulerProcess(plane, configuration(f"http://{here}:{port}/v1")))
-        made = Rounds(plane, stage, random.Random(seed), process, proxy, asking)
-        await stage.nodes(alike(NODES))
-        settings, seat = Settings(release_grace_s=GRACE_S, extender_for=(ASKING,)), Seat(LEASE_KEY, "here", Times.of(2))
-        planner = run(kube, settings, Limits(), seat, Address(here, pages), made.wall, DoorAddress(here, port))
-        tasks = [asyncio.create_task(planner), asyncio.create_task(_agents(stage))]
-        try:
-            yield made
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.wait(tasks)
-
-
-async def _agents(stage: Stage) -> None:
-    """What the nodes' agents report: which Pods run there."""
-    told: dict[str, set[str]] = {}
-    while True:
-        with suppress(KubeError):
-            runs: defaultdict[str, set[str]] = defaultdict(set, {node: set() for node in told})
-            for pod in await stage.pods():
-                if is_bound(pod):
-                    runs[pod["spec"]["nodeName"]].add(pod["metadata"]["uid"])
-            for node, uids in runs.items():
-                if told.get(node) != uids:
-                    await stage.in_use(node, uids)
-                    told[node] = uids
-        await asyncio.sleep(0.2)
+    """A full cluster and everyone who acts, for as many rounds as wanted."""
+    async with cast(plane, stage, seed) as made:
+        trouble = Rounds(made, Deck(STEPS, made.draw), Deck(TROUBLES, made.draw))
+        await trouble.fill()
+        yield trouble

@@ -4,6 +4,7 @@ The configuration is the file that the chart has for people to copy, with the ad
 the profiles of the test in it.
 """
 
+import asyncio
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -75,3 +76,10 @@ class SchedulerProcess(Program):
         """Start it and wait until it schedules."""
         super().start()
         self.wait(time.monotonic() + READY_S)
+
+    async def restart(self, after_s: float) -> None:
+        """End it at once, and start it again after a while, while others go on."""
+        self.kill()
+        await asyncio.sleep(after_s)
+        super().start()  # not in a thread: a program ends with the thread that started it
+        await asyncio.to_thread(self.wait, time.monotonic() + READY_S)

@@ -1,17 +1,29 @@
 """The proxy changes nothing but what it is asked to, and the client survives that on the real API server too."""
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
 
-from numaplace.adapters.kube import AnswerLostError, Follower, Key, Kube, Seen, Step, Synced, bind
-from numaplace.adapters.kube.fake import Answer, LoseAnswer
+from numaplace.adapters.kube import (
+    AnswerLostError,
+    Follower,
+    Key,
+    Kube,
+    KubeError,
+    NotFoundError,
+    Seen,
+    Step,
+    Synced,
+    bind,
+)
+from numaplace.adapters.kube.fake import Answer, DropRequest, LoseAnswer
 from numaplace.adapters.kube.resources import CONFIG_MAPS, PODS
 from tests.adapters.kube.contract import Bare, KubeContract, config_map, decoded, first_batch_with, free_pod, names
 from tests.cluster.control_plane import ControlPlane
-from tests.cluster.faulty_proxy import FaultyProxy
+from tests.cluster.faulty_proxy import FaultyProxy, Moment, Trap
 from tests.cluster.identities import CONTRACT
 
 
@@ -65,3 +77,28 @@ async def test_a_follower_misses_nothing_when_watches_are_cut(proxy: FaultyProxy
         told += await first_batch_with(steps, seen(Key(space, "last")))
     assert {f"m{number}" for number in range(5)} <= set(names(told, Seen))
     assert (follower.lists, follower.watches) == (2, 6)
+
+
+@pytest.mark.parametrize("moment", Moment)
+@pytest.mark.parametrize("lost", [True, False])
+async def test_a_trap_holds_one_write_before_or_after_it_is_done(
+    proxy: FaultyProxy, kube: Kube, admin: Kube, space: str, moment: Moment, lost: bool
+) -> None:
+    proxy.trap = trap = Trap(lambda method, _, body: method == "POST" and b'"b"' in body, moment)
+    await kube.create(CONFIG_MAPS, config_map("a"), space)
+    writing = asyncio.create_task(kube.create(CONFIG_MAPS, config_map("b"), space))
+    await trap.sprung.wait()
+    assert await there(admin, "b", space) is (moment is Moment.AFTER)
+    trap.let_go(DropRequest() if lost else None)
+    with pytest.raises(KubeError) if lost else contextlib.nullcontext():
+        await writing
+    assert await there(admin, "b", space) is not (lost and moment is Moment.BEFORE)
+    await kube.create(CONFIG_MAPS, config_map("c"), space)
+
+
+async def there(admin: Kube, name: str, space: str) -> bool:
+    try:
+        await admin.get(CONFIG_MAPS, name, space)
+    except NotFoundError:
+        return False
+    return True
