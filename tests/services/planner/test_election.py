@@ -87,6 +87,29 @@ async def test_a_lease_that_is_given_up_is_taken_at_once(kube: Kube) -> None:
         await b.elected()
 
 
+async def test_a_planner_that_ends_while_it_renews_gives_its_lease_up(server: FakeServer, kube: Kube) -> None:
+    clock = Clock()
+    async with candidate(kube, "a", clock) as a:
+        await a.elected()
+        server.fail(LoseAnswer(), "PUT", "/leases", 10_000)
+        await looks(server)
+    server.faults.clear()
+    await a.resign()
+    lease = await read_lease(kube, LEASE_KEY)
+    assert lease is not None
+    assert lease.holder == ""
+
+
+async def test_a_lease_of_another_is_not_given_up(kube: Kube) -> None:
+    await write_lease(kube, LEASE_KEY, Lease("other@other:1", 10, 0.0, 0.0))
+    async with candidate(kube, "b", Clock()) as b:
+        await until(lambda: b.leader is not None)
+    await b.resign()
+    lease = await read_lease(kube, LEASE_KEY)
+    assert lease is not None
+    assert lease.holder == "other@other:1"
+
+
 async def test_a_lease_that_is_not_renewed_is_taken_when_its_time_is_over(server: FakeServer, kube: Kube) -> None:
     clock = Clock()
     await write_lease(kube, LEASE_KEY, Lease("dead@dead:1", 10, 0.0, 0.0))

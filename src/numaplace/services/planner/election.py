@@ -102,16 +102,18 @@ class Election:
             await asyncio.sleep(self._times.look_s)
 
     async def resign(self) -> None:
-        """Give the Lease up, so that the next planner need not wait; call it when nothing is written any more."""
-        self._until_s = float("-inf")
-        if self._lease is None:
-            return
+        """Give the Lease up, so that the next planner need not wait; call it when nothing is written any more.
+
+        It is read first: a renewal that was under way when we were told to end may have been done.
+        """
+        self._until_s, self._lease = float("-inf"), None
         try:
             async with asyncio.timeout(self._times.look_s):
-                await write_lease(self._kube, self._key, replace(self._lease, holder="", renewed_s=self._wall()))
+                found = await read_lease(self._kube, self._key)
+                if found is not None and found.holder == self._me.holder:
+                    await write_lease(self._kube, self._key, replace(found, holder="", renewed_s=self._wall()))
         except (KubeError, TimeoutError) as error:
             _LOG.warning("the Lease runs out by itself", extra={"error": str(error)})
-        self._lease = None
 
     async def _look(self) -> None:
         """One look: renew what is ours, take what is free or was left, note whose it is otherwise."""
