@@ -27,7 +27,7 @@ from tests.cluster.scheduler_process import opted_out, waiting
 from tests.cluster.stage import Stage, gated, gone, is_bound, refusal
 from tests.cluster.steps import STEPS, Step, stands
 from tests.cluster.troubles import TOLERATION, TROUBLES, Strike, Trouble
-from tests.services.planner.reader import double_grants, misplaced, things_of
+from tests.services.planner.reader import double_grants, misplaced, pin_of, things_of
 
 BARE, OWNED = 6, 2
 PODS_A_ROUND = BARE + OWNED
@@ -60,10 +60,11 @@ class Rounds:
     troubles: Deck[Trouble]
     number: int = 0
     placed: int = 0
-    overlaps: set[str] = field(default_factory=set)  # seen on the way, and mended
+    overlaps: set[str] = field(default_factory=set)  # seen on the way, where two planners wrote, and mended
     struck: Counter[tuple[str, str]] = field(default_factory=Counter)  # trouble, step
     missed: Counter[str] = field(default_factory=Counter)  # steps that did not come
     stood: Counter[str] = field(default_factory=Counter)  # how far the Pods of a round were when it was struck
+    _trouble: Trouble = TROUBLES[0]
     _bare: set[str] = field(default_factory=set)
     _sets: set[str] = field(default_factory=set)
 
@@ -76,7 +77,8 @@ class Rounds:
     async def round(self) -> None:
         """One step of one Pod, and one trouble."""
         self.number += 1
-        step, trouble, draw = self.steps.next(), self.troubles.next(), self.cast.draw
+        step, draw = self.steps.next(), self.cast.draw
+        trouble = self._trouble = self.troubles.next()
         prefix, refused = f"r{self.number}-", step.waits or draw.random() < 0.5
         kinds = [*KINDS, *draw.choices(KINDS, k=BARE - len(KINDS))]
         pods = {f"{prefix}{i}": self._pod(f"{prefix}{i}", kind) for i, kind in enumerate(kinds)}
@@ -176,14 +178,16 @@ class Rounds:
         staying = [pod for pod in pods if not pod["metadata"].get("deletionTimestamp")]
         owners = Counter(owner["name"] for pod in staying for owner in pod["metadata"].get("ownerReferences", ()))
         assert self._bare <= {named(pod) for pod in pods}, self._bare - {named(pod) for pod in pods}
-        overlaps = set(double_grants(pods))
+        sent = [pod for pod in pods if is_bound(pod) or pin_of(pod)]  # an allocation is a wish until then
+        overlaps = set(double_grants(sent))
+        assert self._trouble.rivals or not overlaps, overlaps
         if overlaps - self.overlaps:
             print(f"round {self.number}: overlap {sorted(overlaps)}", flush=True)
         self.overlaps |= overlaps
         return (
             all(map(is_bound, staying))
             and owners == Counter(dict.fromkeys(self._sets, OWNED))
-            and not overlaps
+            and not double_grants(pods)
             and not misplaced(pods)
             and all(len([one for one in things_of(pod) if "gpu" in one]) == 2 for pod in staying)
         )

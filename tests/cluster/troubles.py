@@ -191,10 +191,15 @@ def _cards_in(caught: tuple[str, bytes] | None) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What happens, and which planner is to lead then ("": whichever does)."""
+    """What happens, and which planner is to lead then ("": whichever does).
+
+    With rivals a planner may lose the lead while it writes: then two Pods may be sent to
+    the same things, and one of them gets others.
+    """
 
     act: Callable[[Cast, Strike], Awaitable[None]]
     leader: str = ""
+    rivals: bool = False
 
     @property
     def name(self) -> str:
@@ -202,14 +207,14 @@ class Trouble:
 
 
 TROUBLES = (
-    Trouble(planner_is_killed, PROCESS),
-    Trouble(planner_hangs, PROCESS),
-    Trouble(planner_is_told_to_end, PROCESS),
-    Trouble(planner_is_cut_off),
+    Trouble(planner_is_killed, PROCESS, rivals=True),
+    Trouble(planner_hangs, PROCESS, rivals=True),
+    Trouble(planner_is_told_to_end, PROCESS, rivals=True),
+    Trouble(planner_is_cut_off, rivals=True),
     Trouble(scheduler_is_killed),
     Trouble(asking_scheduler_is_killed),
-    Trouble(api_server_is_killed),
-    Trouble(api_server_lies),
+    Trouble(api_server_is_killed, rivals=True),
+    Trouble(api_server_lies, rivals=True),
     Trouble(watches_are_cut),
     Trouble(clock_jumps, HERE),
     Trouble(pod_is_deleted),
