@@ -5,9 +5,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from numaplace.decide.place import NodeIndex
 from numaplace.decide.track import violations
 from numaplace.model import keys
 from numaplace.model.ids import NodeName, PodUid
@@ -19,7 +20,9 @@ from numaplace.wire.live_pod import live_pod_of
 from numaplace.wire.nodes import NodeObject, ReportObject, node_of
 from numaplace.wire.pod_object import PodObject
 from tests.cluster.nodes import node_object, report_object
+from tests.properties.effort import examples
 from tests.services.planner.test_read_back import one_gpu
+from tests.services.planner.town import STEPS, Step, Town, towns
 from tests.services.planner.world import SETTINGS, gated, nodes_of, pin_term
 
 NODES = nodes_of(2)
@@ -102,6 +105,22 @@ def test_the_order_of_telling_does_not_matter(order: list[Tell], opened_after: i
 @given(st.lists(st.sampled_from(CLUSTER), max_size=12))
 def test_what_is_told_twice_changes_nothing(again: list[Tell]) -> None:
     assert book(keeper_told([*CLUSTER, *again], len(CLUSTER))) == book(WHOLE)
+
+
+@given(towns(), STEPS)
+@settings(max_examples=examples(60), deadline=None)
+def test_what_is_kept_up_to_date_answers_as_what_is_made_anew(town: Town, steps: list[Step]) -> None:
+    for step in steps:
+        town.happens(step)
+        index, anew = town.keeper.refresh(), NodeIndex(town.keeper.state, town.settings)
+        assert index.nodes.keys() == anew.nodes.keys()
+        assert index.company.repels is anew.company.repels
+        for request in town.kinds:
+            around, again = index.company.around(request), anew.company.around(request)
+            assert (around is None) is (again is None)
+            for rules in (node.rules for node in anew.nodes.values()):
+                assert (around and around.refuse(rules)) == (again and again.refuse(rules))
+            assert index.best(request) == anew.best(request)
 
 
 def test_a_node_that_goes_and_comes_back_has_its_pods_again() -> None:

@@ -21,7 +21,7 @@ from numaplace.model.ids import NodeName, PodUid
 from numaplace.model.live_pod import LivePod, Stage
 from numaplace.model.refusal import Refusal
 from numaplace.model.request import PodRequest
-from numaplace.model.rules import LabelSelector, Operator, PodTerm, Requirement, Taint
+from numaplace.model.rules import LabelSelector, Operator, PodTerm, Requirement, Spread, Taint
 from numaplace.model.settings import Settings
 from numaplace.services.planner.carrier import Carrier
 from numaplace.services.planner.extender import Places
@@ -39,6 +39,12 @@ from tests.properties.test_other_pods import NODE_LABELS, kinds
 LIMITS = Limits(aside_s=20.0, outstanding=1000)
 PAUSE_S = 15.0
 MACHINES = ("1pkg 1numa 4cpu 2gpu", "2pkg 2numa 8cpu 4gpu")
+WEB = LabelSelector((Requirement("app", Operator.IN, ("web",)),))
+TOWARDS_WEB: dict[str, dict[str, Any]] = {
+    "near": {"affinity": (PodTerm("zone", WEB, ("ns",)),)},
+    "apart": {"anti_affinity": (PodTerm("zone", WEB, ("ns",)),)},
+    "even": {"spreads": (Spread("zone", 1, WEB),)},
+}
 BARE = "1pkg 1numa 4cpu"
 SHARED = {"numaplace.dev/policy": "SingleNUMANode"}
 TEAM_X = LabelSelector((Requirement("team", Operator.IN, ("x",)),))
@@ -55,8 +61,12 @@ def asking(draw: st.DrawFn) -> PodRequest:
 
 
 def _sociable(draw: st.DrawFn, asks: PodRequest) -> PodRequest:
-    if draw(st.booleans()):
-        return replace(asks, namespace="ns")
+    """The Pod with rules about others: none, one that most likely means somebody here, or whatever there is."""
+    how = draw(st.sampled_from(("alone", "alone", "near", "apart", "even", "any")))
+    if how != "any":
+        labels = {"app": draw(st.sampled_from(("web", "db")))}
+        rules = replace(asks.rules, labels=labels, **TOWARDS_WEB.get(how, {}))
+        return replace(asks, namespace="ns", rules=rules)
     kind = draw(kinds())
     rules = replace(kind.rules, amounts=asks.rules.amounts)
     if draw(st.booleans()):  # whom it means is chosen by labels of namespaces
@@ -75,7 +85,8 @@ def plain(draw: st.DrawFn) -> PodRequest:
 @st.composite
 def towns(draw: st.DrawFn) -> "Town":
     """A few nodes of one machine, and what Pods there ask."""
-    labels = draw(st.lists(NODE_LABELS, min_size=2, max_size=4))
+    zoned = st.fixed_dictionaries({"zone": st.sampled_from("aab")})
+    labels = draw(st.lists(st.one_of(zoned, zoned, NODE_LABELS), min_size=2, max_size=4))
     settings = Settings(holds_node_back=draw(st.booleans()), release_grace_s=10.0)
     ours = draw(st.lists(asking(), min_size=2, max_size=5))
     town = Town(labels, settings, ours, draw(st.lists(plain(), min_size=1, max_size=3)), (BARE, *MACHINES))
@@ -87,7 +98,7 @@ def towns(draw: st.DrawFn) -> "Town":
 Step = tuple[str, int, int]
 HAPPENS = """
     add add add add run run bind end lose lose lose relabel leave ask fail fail_asked
-    label label cordon taint drop report_anew unknown namespace time time
+    label label cordon taint drop report_anew unknown namespace time time term
 """
 STEPS = st.lists(
     st.tuples(st.sampled_from(HAPPENS.split()), st.integers(0, 99), st.integers(0, 99)), min_size=12, max_size=30
@@ -152,7 +163,7 @@ class Town:
         others: list[PodRequest],
         machines: tuple[str, ...] = MACHINES,
     ) -> None:
-        self._ours, self._others, self._settings = ours, others, settings
+        self._ours, self._others, self.settings = ours, others, settings
         enabled = {settings.enable_label: settings.enable_value}
         groups = [
             {"name": f"n{i}", "machine": machines[i % len(machines)], "labels": {**enabled, **one}}
@@ -166,6 +177,9 @@ class Town:
         for node in self._nodes.values():
             self.keeper.see_node(node.rules)
             self._report(node.name, "")
+        self._lead()
+
+    def _lead(self) -> None:
         self.keeper.open()
         carrier, notices = cast(Carrier, self.hands), cast(Notices, self.notices)
         self.planner = Planner(self.keeper, carrier, notices, self.metrics, LIMITS, self._clock, asyncio.Event())
@@ -184,9 +198,14 @@ class Town:
         registry, name = self.metrics.registry, "numaplace_plans_total"
         return {kind: int(registry.get_sample_value(name, {"answer": kind}) or 0) for kind in ("placed", "refused")}
 
+    @property
+    def kinds(self) -> list[PodRequest]:
+        """What Pods ask here, for Pods that are not there yet."""
+        return [renamed(kind, "new") for kind in (*self._ours, *self._others)]
+
     def left_waiting(self) -> list[str]:
         """The Pods that wait without being due, and that a search of everything counted anew finds a place for."""
-        index = NodeIndex(self.keeper.state, self._settings)
+        index = NodeIndex(self.keeper.state, self.settings)
         waiting = self.planner.waiting
         return [
             request.name
@@ -199,7 +218,7 @@ class Town:
         return self.now_s
 
     def _report(self, name: NodeName, reserved: str) -> None:
-        report = msgspec.convert(report_object(self._nodes[name], "uid", self._settings), ReportObject)
+        report = msgspec.convert(report_object(self._nodes[name], "uid", self.settings), ReportObject)
         for one in report.attributes or ():
             if one.name == keys.RESERVED:
                 one.value = reserved
@@ -311,6 +330,12 @@ class Town:
     def _namespace(self, which: int, how: int) -> None:
         labels = {"team": ("x", "y")[how % 2]} if how % 3 else {}
         self.keeper.see_entry(Namespace(("ns", "other")[which % 2], labels))
+
+    def _term(self, _: int, how: int) -> None:
+        """The planner leads no more, and again."""
+        if how % 4 == 0:
+            self.keeper.close()
+            self._lead()
 
     def _time(self, _: int, how: int) -> None:
         self.now_s += how % int(PAUSE_S)

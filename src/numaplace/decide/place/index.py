@@ -62,7 +62,7 @@ class NodeIndex:
         self,
         state: ClusterState,
         settings: Settings = Settings(),
-        company: Company | None = None,  # of the same nodes, where somebody keeps one already
+        company: Company | None = None,  # of the same nodes, where somebody else keeps one up to date
         *,
         log_entries: int = LOG_ENTRIES,
     ) -> None:
@@ -70,6 +70,7 @@ class NodeIndex:
         self._log_entries = log_entries
         self.rows = Rows(tuple(state.nodes.values()))
         self.company = Company(state) if company is None else company
+        self._keeps_company = company is None
         self._tables: OrderedDict[Hashable, _Table] = OrderedDict()
         self._log: list[int] = []  # rows changed, oldest first
         self._answers: dict[tuple[Ask, Hashable], Choice | None] = {}
@@ -85,7 +86,8 @@ class NodeIndex:
 
     def update(self, *nodes: NodeState) -> None:
         """Take new values of nodes in; new names are added."""
-        self.company.update(*nodes)
+        if self._keeps_company:
+            self.company.update(*nodes)
         if all(self.rows.fits(node) for node in nodes) and len(self._log) < MAX_LOG:
             self._log.extend(self.rows.put(node) for node in nodes)
             if len(self._log) > self._log_entries:
@@ -95,7 +97,8 @@ class NodeIndex:
 
     def remove(self, name: NodeName) -> None:
         """Forget a node."""
-        self.company.remove(name)
+        if self._keeps_company:
+            self.company.remove(name)
         self._start_over(node for node in self.rows.nodes if node.name != name)
 
     def best(self, request: PodRequest, closed: Collection[NodeName] = ()) -> Placement | None:

@@ -11,20 +11,10 @@ from types import MappingProxyType
 
 from numaplace.decide.place import NodeIndex
 from numaplace.decide.rules import Namespaces
-from numaplace.decide.track import (
-    NodeGone,
-    NodeSeen,
-    NodeSilent,
-    PodGranted,
-    PodHeld,
-    ReportArrived,
-    TimePassed,
-    steadied,
-)
+from numaplace.decide.track import PodGranted, PodHeld, TimePassed
 from numaplace.model.allocation import Allocation
 from numaplace.model.catalog import Entry, Namespace
 from numaplace.model.cluster import ClusterState, Holder, NodeState, Phase
-from numaplace.model.errors import InputError
 from numaplace.model.ids import NodeName, PodUid
 from numaplace.model.live_pod import LivePod, Stage
 from numaplace.model.refusal import Refusal
@@ -35,7 +25,8 @@ from numaplace.services.planner.book import Book
 from numaplace.services.planner.limits import Limits
 from numaplace.services.planner.lookups import Lookups
 from numaplace.services.planner.news import Joined, News, Renamed, Stuck, Unhinted
-from numaplace.services.planner.reports import Reports
+from numaplace.services.planner.nodes import Nodes
+from numaplace.services.planner.residents import Residents
 from numaplace.services.planner.stages import Stages, order_of
 from numaplace.wire.nodes import ReportObject
 
@@ -58,9 +49,9 @@ class Keeper:
         self.settings, self._limits, self._clock, self._wall = settings, limits, clock, wall
         self.is_open = False
         self.pods: dict[PodUid, LivePod] = {}
-        self._rules: dict[NodeName, NodeRules] = {}
+        self._residents = Residents()
+        self._nodes = Nodes(self.pods, self._residents, settings, clock, wall, limits.silent_s)
         self._lookups, self._looks_up = Lookups(), looks_up
-        self._reports = Reports(clock, wall, limits.silent_s)
         self._stuck_since: dict[PodUid, float] = {}
         self._begin()
 
@@ -68,6 +59,7 @@ class Keeper:
         """An empty book."""
         self._book, self._news = Book(), list[News]()
         self._stages = Stages(self._book, self.pods, self.settings, self._clock, self._news)
+        self._nodes.begin(self._book, self._stages)
         self.index = NodeIndex(ClusterState(), self.settings)
 
     # --- what others may ask
@@ -97,7 +89,7 @@ class Keeper:
 
     def report_age_s(self, name: NodeName) -> float | None:
         """How long ago a node's agent was heard of; None if it never says, or nothing is known of it."""
-        return self._reports.age_s(name)
+        return self._nodes.age_s(name)
 
     def keeps_rules(self, uid: PodUid) -> bool:
         """Whether the node that was promised to a Pod may still take it."""
@@ -127,8 +119,7 @@ class Keeper:
         """Everything was listed once: book nodes, then reports, then Pods; those that are bound first."""
         self.is_open = self._stages.restoring = True
         self._book.company.rename(self._lookups.namespaces)
-        for name in self._rules:
-            self._appears(name)
+        self._nodes.open()
         for pod in sorted(self.pods.values(), key=order_of):
             self._note_stuck(pod)
             self._stages.place(pod)
@@ -144,51 +135,25 @@ class Keeper:
 
     def see_node(self, rules: NodeRules) -> None:
         """A node is there, and shows these rules."""
-        before = self._rules.get(rules.name)
-        rules = steadied(rules, before, self.settings)
-        if rules == before:
-            return
-        self._rules[rules.name] = rules
-        if not self.is_open:
-            return
-        if before is None:
-            self._appears(rules.name)
-            self._place_all_of(rules.name)
-        else:
-            self._book.apply(rules.name, NodeSeen(rules.name, rules))
+        self._nodes.see(rules)
 
     def lose_node(self, name: NodeName) -> None:
         """A node was deleted: what was promised on it to gated Pods is planned again."""
-        self._rules.pop(name, None)
-        if not self.is_open or name not in self._book.nodes:
-            return
-        self._empty(name)
+        self._nodes.lose(name)
 
     def see_report(self, name: NodeName, report: ReportObject) -> None:
         """An agent reported; InputError when it cannot be read, and the node then has no topology."""
-        try:
-            fresh = self._reports.take(name, report)
-        except InputError:
-            self.lose_report(name)
-            raise
-        node = self._book.nodes.get(name)
-        if node is None or not (fresh or node.stale):
-            return
-        if name in self._reports.known:
-            self._apply_report(name)
-        elif node.topology is not None:
-            self.lose_report(name)
+        self._nodes.see_report(name, report)
 
     def lose_report(self, name: NodeName) -> None:
         """A report is gone: nothing is known of the node's machine."""
-        self._reports.forget(name)
-        if name in self._book.nodes:
-            self._empty(name)
+        self._nodes.lose_report(name)
 
     def see_pod(self, pod: LivePod) -> None:
         """A Pod is there, new or changed."""
         before = self.pods.get(pod.uid)
         pod = self.pods[pod.uid] = self._lookups.read(pod) if self._looks_up else pod
+        self._residents.put(pod)
         if self.is_open:
             self._note_stuck(pod)
             self._stages.place(pod)
@@ -198,8 +163,8 @@ class Keeper:
     def lose_pod(self, uid: PodUid) -> None:
         """A Pod is there no more."""
         pod = self.pods.pop(uid, None)
-        if pod is not None:
-            self._lookups.forget(pod)
+        self._residents.forget(uid)
+        self._lookups.forget(uid)
         if pod is not None and self.is_open:
             self._stuck_since.pop(uid, None)
             self._stages.gone(pod)
@@ -227,9 +192,7 @@ class Keeper:
         now_s = self._clock()
         for name in self._book.ending():
             self._book.apply(name, TimePassed(now_s, self.settings.release_grace_s))
-        for name in self._reports.silent():
-            if name in self._book.nodes and not self._book.nodes[name].stale:
-                self._book.apply(name, NodeSilent(name))
+        self._nodes.pass_time()
         for uid, since_s in list(self._stuck_since.items()):
             pod, node = self.pods.get(uid), self._going_to(uid)
             if pod is not None and node is not None and now_s - since_s >= self._limits.stuck_s:
@@ -279,34 +242,3 @@ class Keeper:
             return
         was_hinted = before is not None and before.hint == promised.node
         self._news.append(Stuck(pod, promised.node) if was_hinted else Unhinted(pod, promised))
-
-    # --- nodes
-
-    def _appears(self, name: NodeName) -> None:
-        self._book.apply(name, NodeSeen(name, self._rules[name]))
-        if name in self._reports.known:
-            self._apply_report(name)
-
-    def _empty(self, name: NodeName) -> None:
-        """Forget a node's book and book anew what there is; gated Pods that were promised a place there wait again."""
-        promised = [uid for uid in self._book.nodes[name].holders if self.promised(uid) is not None]
-        self._book.apply(name, NodeGone(name))
-        if name in self._rules:
-            self._appears(name)
-            self._place_all_of(name)
-        for uid in promised:
-            if uid in self.pods and self.holder(uid) is None:
-                self._stages.place(self.pods[uid])
-
-    def _apply_report(self, name: NodeName) -> None:
-        report = self._reports.known[name]
-        self._book.apply(name, ReportArrived(name, report.topology, report.reserved, report.in_use, report.found))
-        self._stages.review(name)
-        if self._reports.is_silent(name):
-            self._book.apply(name, NodeSilent(name))
-
-    def _place_all_of(self, name: NodeName) -> None:
-        """Book the Pods of a node that is new to us, or known anew."""
-        ours = [pod for pod in self.pods.values() if name in (pod.node, pod.destination)]
-        for pod in sorted(ours, key=order_of):
-            self._stages.place(pod)

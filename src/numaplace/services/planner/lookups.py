@@ -26,24 +26,31 @@ class Lookups:
         self._classes: dict[str, StorageClass] = {}
         self._catalog = Catalog(self._claims, self._volumes, self._classes)
         self._users: dict[_ClaimKey, set[PodUid]] = {}
+        self._used_by: dict[PodUid, frozenset[_ClaimKey]] = {}
         self._claim_of: dict[str, _ClaimKey] = {}  # by the volume that a claim names
 
     def read(self, pod: LivePod) -> LivePod:
         """The Pod, with what its claims come to now."""
         asks = pod.asks
-        if isinstance(asks, Refusal) or not asks.rules.claims:
-            return pod
-        for name in asks.rules.claims:
-            self._users.setdefault((pod.namespace, name), set()).add(pod.uid)
-        return replace(pod, asks=looked_up(asks, self._catalog))
+        claims = () if isinstance(asks, Refusal) else asks.rules.claims
+        self._note_use(pod.uid, frozenset((pod.namespace, name) for name in claims))
+        return pod if isinstance(asks, Refusal) or not claims else replace(pod, asks=looked_up(asks, self._catalog))
 
-    def forget(self, pod: LivePod) -> None:
+    def forget(self, uid: PodUid) -> None:
         """The Pod is gone."""
-        for name in () if isinstance(pod.asks, Refusal) else pod.asks.rules.claims:
-            users = self._users.get((pod.namespace, name), set())
-            users.discard(pod.uid)
-            if not users:
-                self._users.pop((pod.namespace, name), None)
+        self._note_use(uid, frozenset())
+
+    def _note_use(self, uid: PodUid, claims: frozenset[_ClaimKey]) -> None:
+        """These claims are what the Pod uses now."""
+        before = self._used_by.pop(uid, frozenset())
+        for key in before - claims:
+            self._users[key].discard(uid)
+            if not self._users[key]:
+                del self._users[key]
+        for key in claims - before:
+            self._users.setdefault(key, set()).add(uid)
+        if claims:
+            self._used_by[uid] = claims
 
     def see(self, entry: Entry) -> frozenset[PodUid]:
         """Something is there, new or changed; the Pods that must be read anew."""
