@@ -66,6 +66,24 @@ async def test_a_freed_gpu_goes_to_the_first_who_waits() -> None:
         assert double_grants(world.pods) == []
 
 
+async def test_a_freed_gpu_has_nobody_written_to_but_the_pod_that_gets_it() -> None:
+    async with world_of(nodes_of()) as world:
+        await full_world_with(world)
+        names = [f"p{number}" for number in range(12)]
+        for name in names:  # no two of them ask alike
+            world.add(gated(name, tolerations=[{"key": name, "operator": "Exists"}]))
+        await world.until_refused(*names)
+        await world.until(lambda: len(world.events("NumaRefused")) == len(names))
+        before = len(world.requests)
+        world.remove("old2")
+        world.uses("n1", "old0", "old1", "old3")
+        await world.until(lambda: any(world.pod(name)["spec"].get("nodeName") for name in names))
+        await world.quiet()
+        touched = {one.path.split("/pods/")[1].split("/")[0] for one in world.requests[before:] if "/pods/" in one.path}
+        assert touched == {name for name in names if world.pod(name)["spec"].get("nodeName")}
+        assert len(touched) == 1
+
+
 async def test_a_node_is_held_back_for_a_pod_only_as_long_as_that_waits() -> None:
     async with world_of(nodes_of()) as world:
         await full_world_with(world, settings=replace(SETTINGS, holds_node_back=True))
