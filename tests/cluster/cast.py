@@ -139,7 +139,11 @@ class Cast:
 
 @asynccontextmanager
 async def cast(plane: ControlPlane, stage: Stage, seed: int) -> AsyncIterator[Cast]:
-    """Everyone, as long as it takes; when that ends badly, what was there is kept."""
+    """Everyone, as long as it takes; when that ends badly, what was there is kept.
+
+    With an even seed the planners pin Pods whose scheduler asks, too (`--extender-pins`).
+    """
+    pins = seed % 2 == 0
     port, pages = free_ports(2)
     here, there = "127.0.0.2", "127.0.0.1"  # planners of one cluster answer the scheduler on the same port
     async with AsyncExitStack() as stack:
@@ -151,15 +155,18 @@ async def cast(plane: ControlPlane, stage: Stage, seed: int) -> AsyncIterator[Ca
         asked = await stack.enter_async_context(FaultyProxy(Access(f"http://{here}:{port}"), None))
         kube = await stack.enter_async_context(Kube(proxies[HERE].access(), patience=Patience(10.0, 5.0)))
         # An agent that was away may never have listed a Pod that has come and gone meanwhile: then the grace frees.
-        options = ("--extender", f"{there}:{port}", "--extender-for", ASKING, "--release-grace", f"{GRACE_S:g}")
+        options: tuple[str, ...] = ("--name", PROCESS, "--release-grace", f"{GRACE_S:g}")
+        options += ("--extender", f"{there}:{port}", "--extender-for", ASKING)
+        options += ("--extender-pins",) if pins else ()
         through = plane.kubeconfig_through(proxies[PROCESS].access(), "faulty-proxy")
-        process = stack.enter_context(PlannerProcess(plane, PROCESS, "--name", PROCESS, *options, kubeconfig=through))
+        process = stack.enter_context(PlannerProcess(plane, PROCESS, *options, kubeconfig=through))
         asking = stack.enter_context(SchedulerProcess(plane, configuration(f"{asked.access().server}/v1")))
         nodes = Nodes(stage, {node.name: node for node in alike(NODE_COUNT)})
         made = Cast(plane, stage, random.Random(seed), process, proxies, asked, asking, nodes)
         for name in nodes.machines:
             await nodes.create(name)
-        settings, seat = Settings(release_grace_s=GRACE_S, extender_for=(ASKING,)), Seat(LEASE_KEY, HERE, Times.of(2))
+        settings = Settings(release_grace_s=GRACE_S, extender_for=(ASKING,), extender_pins=pins)
+        seat = Seat(LEASE_KEY, HERE, Times.of(2))
         limits = Limits(stuck_s=2.0, aside_s=20.0)  # as those of the process
         planner = run(kube, settings, limits, seat, Address(here, pages), made.wall, DoorAddress(here, port))
         made.tasks = [asyncio.create_task(planner), asyncio.create_task(nodes.live())]

@@ -19,19 +19,23 @@ from typing import Any, Generic, TypeVar
 
 from numaplace.adapters.kube import Key, Resource
 from numaplace.adapters.kube.fake import DropRequest, LoseAnswer
-from numaplace.adapters.kube.resources import PODS
+from numaplace.adapters.kube.resources import EVENTS, PODS
+from numaplace.services.planner.notices import GIVEN_UP
 from tests.cluster.cast import NODE_COUNT, Cast, cast
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.faulty_proxy import Moment, Trap
+from tests.cluster.random_pods import CLASSES
 from tests.cluster.scheduler_process import opted_out, waiting
-from tests.cluster.stage import Stage, gated, gone, is_bound, refusal
+from tests.cluster.stage import Stage, gated, gone, is_bound, listed, refusal
 from tests.cluster.steps import STEPS, Step, stands
 from tests.cluster.troubles import TOLERATION, TROUBLES, Strike, Trouble
 from tests.services.planner.reader import double_grants, misplaced, pin_of, things_of
 
-BARE, OWNED = 6, 2
-PODS_A_ROUND = BARE + OWNED
+BARE, OWNED, LATE = 4, 2, 2  # those with a higher priority come in the midst of the trouble
+PODS_A_ROUND = BARE + OWNED + LATE
 ROOM = 4 * NODE_COUNT  # Pods of two cards
+HIGH = max(CLASSES, key=lambda name: CLASSES[name])
+STUCK_S = 10.0  # then a person looks
 STILL_S = 60.0  # longer than anybody's pause before another attempt
 KINDS = (gated, waiting, opted_out)
 REPLICA_SETS = Resource("apps", "v1", "replicasets", "ReplicaSet")
@@ -62,16 +66,17 @@ class Rounds:
     placed: int = 0
     overlaps: set[str] = field(default_factory=set)  # seen on the way, where two planners wrote, and mended
     struck: Counter[tuple[str, str]] = field(default_factory=Counter)  # trouble, step
+    again: int = 0  # Pods that a person had to create again, as their event said
     missed: Counter[str] = field(default_factory=Counter)  # steps that did not come
     stood: Counter[str] = field(default_factory=Counter)  # how far the Pods of a round were when it was struck
     _trouble: Trouble = TROUBLES[0]
-    _bare: set[str] = field(default_factory=set)
+    _bare: dict[str, dict[str, Any]] = field(default_factory=dict)
     _sets: set[str] = field(default_factory=set)
 
     async def fill(self) -> None:
         """No room is left."""
         names = [f"r0-{number}" for number in range(ROOM)]
-        await self._ask({name: self._pod(name, gated) for name in names}, owned=False)
+        await self._ask({name: self._pod(name, gated) for name in names})
         await self._until(self._all_is_well)
 
     async def round(self) -> None:
@@ -82,23 +87,27 @@ class Rounds:
         prefix, refused = f"r{self.number}-", step.waits or draw.random() < 0.5
         kinds = [*KINDS, *draw.choices(KINDS, k=BARE - len(KINDS))]
         pods = {f"{prefix}{i}": self._pod(f"{prefix}{i}", kind) for i, kind in enumerate(kinds)}
+        kinds = draw.choices((waiting, opted_out), k=LATE)  # their scheduler evicts nobody for them
+        late = {
+            f"{prefix}late-{i}": self._pod(f"{prefix}late-{i}", kind, priorityClassName=HIGH)
+            for i, kind in enumerate(kinds)
+        }
         if trouble.leader:
             await self.cast.let_lead(trouble.leader)
         if not refused:
-            await self._make_room(PODS_A_ROUND)
+            await self._make_room(BARE + OWNED)
         trap = self._set(step, prefix)
         await self._ask(pods, owned=True)
         if refused:
             await self._first(trap, lambda found: self._have_answers(found, prefix))
         if refused and not trap.sprung.is_set():
             await self._make_room(0)
-            refused = False
         await self._first(trap, self._all_is_well)
-        strike = Strike(trap, self._victim(trap, prefix, [*pods]), pods)
+        strike = Strike(trap, self._victim(trap, prefix, [*pods]), pods, lambda: self._ask(late))
         await self._strike(trouble, step, strike, prefix)
-        if refused:
-            await self._make_room(0)
-        self._bare -= strike.lost
+        await self._make_room(0)
+        for name in strike.lost:
+            self._bare.pop(name, None)
         await self._until(self._all_is_well)
         self.placed += PODS_A_ROUND - len(strike.lost & pods.keys())
 
@@ -111,6 +120,7 @@ class Rounds:
             self.missed[step.name] += 1
         print(f"round {self.number}: {trouble.name} {step.name} of {strike.victim}", flush=True)
         await trouble.act(self.cast, strike)
+        await strike.more_come()
         late = DropRequest() if step.moment is Moment.BEFORE else LoseAnswer()
         strike.trap.let_go(self.cast.draw.choice((None, late)))
 
@@ -122,17 +132,18 @@ class Rounds:
             for struck, count in self.struck.items():
                 times[struck[at]] += count
             lines += [f"{name} {what}: {count}" for what, count in sorted(times.items())]
-        return "\n".join(
-            [*lines, f"steps that did not come: {dict(self.missed)}", f"overlaps seen: {len(self.overlaps)}"]
-        )
+        lines += [f"pairs of trouble and step: {len(self.struck)} of {len(TROUBLES) * len(STEPS)}"]
+        lines += [f"steps that did not come: {dict(self.missed)}", f"overlaps seen: {len(self.overlaps)}"]
+        lines += [f"Pods created again, as their event said: {self.again}"]
+        return "\n".join(lines)
 
     # --- who is asked for
 
-    def _pod(self, name: str, kind: Callable[..., dict[str, Any]]) -> dict[str, Any]:
-        return kind(name, cpus=self.cast.draw.choice((8, 12)), tolerations=[TOLERATION])
+    def _pod(self, name: str, kind: Callable[..., dict[str, Any]], **more: Any) -> dict[str, Any]:
+        return kind(name, cpus=self.cast.draw.choice((8, 12)), tolerations=[TOLERATION], **more)
 
-    async def _ask(self, pods: dict[str, dict[str, Any]], *, owned: bool) -> None:
-        self._bare |= pods.keys()
+    async def _ask(self, pods: dict[str, dict[str, Any]], *, owned: bool = False) -> None:
+        self._bare |= pods
         await self.cast.stage.add(*pods.values())
         if owned:
             name = f"r{self.number}-owned"
@@ -142,7 +153,7 @@ class Rounds:
     async def _make_room(self, asked: int) -> None:
         """So many may come in addition to those that are there; nobody of this round goes."""
         prefix = f"r{self.number}-"
-        old = sorted(name for name in self._bare | self._sets if not name.startswith(prefix))
+        old = sorted(name for name in self._bare.keys() | self._sets if not name.startswith(prefix))
         self.cast.draw.shuffle(old)
         over = len(self._bare) + OWNED * len(self._sets) + asked - ROOM
         while over > 0:
@@ -151,7 +162,7 @@ class Rounds:
             await gone(
                 self.cast.stage.admin, REPLICA_SETS if name in self._sets else PODS, Key(self.cast.stage.space, name)
             )
-            self._bare.discard(name)
+            self._bare.pop(name, None)
             self._sets.discard(name)
 
     # --- where it is struck
@@ -171,13 +182,14 @@ class Rounds:
 
     def _have_answers(self, pods: Pods, prefix: str) -> bool:
         ours = [pod for pod in pods if named(pod).startswith(prefix)]
-        return len(ours) == PODS_A_ROUND and all(is_bound(pod) or refusal(pod) for pod in ours)
+        return len(ours) == BARE + OWNED and all(is_bound(pod) or refusal(pod) for pod in ours)
 
     def _all_is_well(self, pods: Pods) -> bool:
         """Everyone has a place and nobody is lost; an AssertionError where two have the same."""
         staying = [pod for pod in pods if not pod["metadata"].get("deletionTimestamp")]
         owners = Counter(owner["name"] for pod in staying for owner in pod["metadata"].get("ownerReferences", ()))
-        assert self._bare <= {named(pod) for pod in pods}, self._bare - {named(pod) for pod in pods}
+        lost = self._bare.keys() - {named(pod) for pod in pods}
+        assert not lost, lost
         sent = [pod for pod in pods if is_bound(pod) or pin_of(pod)]  # an allocation is a wish until then
         overlaps = set(double_grants(sent))
         assert self._trouble.rivals or not overlaps, overlaps
@@ -206,8 +218,20 @@ class Rounds:
                 before, since_s = now, time.monotonic()
             still = [f"{named(pod)} is {stands(pod)} {refusal(pod)}" for pod in pods if not is_bound(pod)]
             assert time.monotonic() - since_s < STILL_S, (still, double_grants(pods), misplaced(pods))
+            if self._trouble.rivals and time.monotonic() - since_s > STUCK_S:
+                await self._create_again({named(pod) for pod in pods if not is_bound(pod)})
             self.cast.check()
             await asyncio.sleep(0.05)
+
+    async def _create_again(self, names: set[str]) -> None:
+        """A person does what the event of a bare Pod says that can go to one node only, and has no place there."""
+        for event in await listed(self.cast.stage.admin, EVENTS, self.cast.stage.space):
+            name = event["regarding"]["name"]
+            if event["reason"] == GIVEN_UP and name in names & self._bare.keys():
+                names.remove(name)
+                self.again += 1
+                await gone(self.cast.stage.admin, PODS, Key(self.cast.stage.space, name), grace_s=0)
+                await self.cast.stage.add(self._bare[name])
 
 
 async def _first(*ways: Coroutine[Any, Any, Any]) -> None:

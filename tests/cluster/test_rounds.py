@@ -24,6 +24,7 @@ BINDS = (Rule("", ("pods/binding",), ("create",)),)
 ANY_LEASE = (Rule("coordination.k8s.io", ("leases",), ("get", "create", "update")),)
 
 
+@pytest.mark.usefixtures("classes")
 @pytest.mark.timeout(120 + 60 * ROUNDS)
 async def test_rounds_of_trouble_leave_everyone_with_a_place_of_his_own(
     plane: ControlPlane, admin: Kube, stage: Stage

@@ -42,32 +42,44 @@ class Strike:
     trap: Trap
     victim: str
     pods: dict[str, dict[str, Any]]  # those of the round, as they were asked for
+    ask: Callable[[], Awaitable[None]]  # for those that come in the midst of it, and go before the others
     lost: set[str] = field(default_factory=set)  # those that trouble took away for good
+    _asked: bool = False
+
+    async def more_come(self) -> None:
+        """A planner that leads now decides otherwise than one before it, whose writes may still be on their way."""
+        if not self._asked:
+            self._asked = True
+            await self.ask()
 
 
-async def planner_is_killed(cast: Cast, _: Strike) -> None:
+async def planner_is_killed(cast: Cast, strike: Strike) -> None:
     cast.process.kill()
+    await strike.more_come()
     await asyncio.sleep(cast.draw.choice((0.0, 1.0, 4.0)) * cast.draw.random())  # too short for another leader, or not
     cast.process.start()
 
 
-async def planner_hangs(cast: Cast, _: Strike) -> None:
+async def planner_hangs(cast: Cast, strike: Strike) -> None:
     """Longer than its Lease is good, as a rule: it wakes up and believes to lead for a moment."""
     cast.process.running.send_signal(signal.SIGSTOP)
+    await strike.more_come()
     await asyncio.sleep(1 + 4 * cast.draw.random())
     cast.process.running.send_signal(signal.SIGCONT)
 
 
-async def planner_is_told_to_end(cast: Cast, _: Strike) -> None:
+async def planner_is_told_to_end(cast: Cast, strike: Strike) -> None:
     await asyncio.to_thread(cast.process.end)
+    await strike.more_come()
     cast.process.start()
 
 
-async def planner_is_cut_off(cast: Cast, _: Strike) -> None:
+async def planner_is_cut_off(cast: Cast, strike: Strike) -> None:
     """Neither answer nor error from the API server for longer than the Lease is good: another one leads."""
     proxy = cast.proxies[await cast.leader() or PROCESS]
     proxy.fail(Stall(), times=1000)
     proxy.cut_watches()
+    await strike.more_come()
     await asyncio.sleep(1 + 4 * cast.draw.random())
     cast.tell_the_truth()
 
