@@ -40,6 +40,7 @@ EVERYTHING = {
         "weights": {"gpu-hca": 5, "packing": 0.5},
         "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
         "extender": {
+            "pins": True,
             "enabled": True,
             "clusterIP": "10.0.0.7",
             "schedulers": ["default-scheduler", "second"],
@@ -120,6 +121,13 @@ def test_the_planner_takes_the_options_it_is_given() -> None:
     assert (asked["extender"], asked["extender_for"]) == ("[::]:8481", ("default-scheduler", "second"))
     assert [str(path) for path in asked["extender_tls"]] == ["/tls/tls.crt", "/tls/tls.key"]
     assert str(asked["extender_clients"]) == "/tls/ca.crt"
+
+
+def test_every_option_of_the_planner_has_a_value() -> None:
+    arguments = planner_pod(**EVERYTHING)["spec"]["containers"][0]["args"]
+    given = {one.partition("=")[0] for one in arguments if one.startswith("--")}
+    known = {option for one in planner.params for option in one.opts}
+    assert known - given == {"--kubeconfig", "--context"}
 
 
 def test_values_that_nobody_sets_are_the_planners_own_defaults() -> None:

@@ -2,6 +2,7 @@
 
 import re
 
+import click
 import pytest
 
 from numaplace.model import keys
@@ -9,12 +10,19 @@ from numaplace.model.finding import FindingCode
 from numaplace.model.refusal import Code
 from numaplace.model.request import CpuRule, Exclusivity, MemoryMode, Policy
 from numaplace.model.settings import Weights
+from numaplace.services.planner.notices import CORRECTED, GIVEN_UP, PLACED, REFUSED, STRAYED
+from numaplace.tools.cli.planner import planner
 from numaplace.tools.cli.root import COMMANDS
 from numaplace.tools.report.standing import Stand
 from tests.recorded import ROOT
 
 REFERENCE = ROOT / "docs" / "reference"
 ANNOTATIONS = sorted({keys.CPUSET_SCHEDULER, *keys.JSON_KEYS, *keys.OWN_KEYS})
+BESIDE = (
+    *(keys.ALIGN_LEVEL, keys.TOPOLOGY, keys.RESERVED, keys.IN_USE, keys.RENEWED),
+    *(keys.SETTINGS, keys.PLAN_GATE, keys.PLANNED),
+    *(REFUSED, PLACED, STRAYED, CORRECTED, GIVEN_UP),
+)
 VALUES = [str(value) for kind in (Exclusivity, CpuRule, MemoryMode) for value in kind]
 
 
@@ -54,6 +62,24 @@ def test_every_finding_is_explained(code: FindingCode) -> None:
 @pytest.mark.parametrize("key", ANNOTATIONS)
 def test_every_annotation_is_explained(key: str) -> None:
     assert f"`{key}`" in page("annotations.md")
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_every_other_name_that_is_read_or_written_is_listed(name: str) -> None:
+    assert f"`{name}`" in page("annotations.md")
+
+
+@pytest.mark.parametrize("option", [one for one in planner.params if isinstance(one, click.Option)], ids=str)
+def test_every_option_of_the_planner_is_in_its_reference(option: click.Option) -> None:
+    """By its name, or by the beginning that it shares with others (`--extender…`)."""
+    named = re.findall(r"`(--[a-z-]+)(…?)`", page("planner.md") + page("extender.md"))
+    (flag,) = option.opts
+    assert any(flag.startswith(name) if more else flag == name for name, more in named)
+
+
+@pytest.mark.parametrize("event", BESIDE[-5:])
+def test_every_event_is_explained(event: str) -> None:
+    assert f"| event `{event}` |" in page("planner.md")
 
 
 @pytest.mark.parametrize("value", VALUES)

@@ -28,6 +28,7 @@ TOPOLOGY = OWN_PREFIX + "topology"  # attribute of a NodeResourceTopology: the t
 IN_USE = OWN_PREFIX + "in-use"  # attribute of a NodeResourceTopology: what runs, by Pod UID
 RESERVED = OWN_PREFIX + "reserved"  # attribute of a NodeResourceTopology: CPUs that are not for Pods, as ranges
 RENEWED = OWN_PREFIX + "renewed"  # annotation of a NodeResourceTopology: when its agent was last alive
+SETTINGS = OWN_PREFIX + "settings"  # annotation of the planners' Lease: how the one that leads is set up
 PLAN_GATE = OWN_PREFIX + "plan"  # scheduling gate of a Pod that waits for its place
 PLANNED = OWN_PREFIX + "Planned"  # condition of a Pod that has waited
 NODE_NAME_FIELD = "metadata.name"  # what matchFields of a node affinity can name

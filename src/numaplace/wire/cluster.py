@@ -41,6 +41,7 @@ class ClusterObjects:
     at_s: float  # seconds since 1970
     catalog: tuple[CatalogObject, ...] | None = None  # namespaces, claims, volumes, classes; None: not told
     problems: tuple[str, ...] = ()  # objects that could not be read, in sentences
+    told: str = ""  # how its planner says it is set up (wire/settings); "": it did not say
 
     def all(self) -> Iterator[Thing]:
         """Every object; the catalog comes last."""
@@ -56,10 +57,11 @@ class _Head(Part):
     items: list[Any] | None = None
 
 
-def write_cluster(at_s: float, lines: Iterable[str]) -> Iterator[str]:
-    """The text of a capture in pieces, from the lines of its objects in their order."""
+def write_cluster(at_s: float, lines: Iterable[str], told: str = "") -> Iterator[str]:
+    """The text of a capture in pieces, from the lines of its objects in their order; `told` as in ClusterObjects."""
     at = datetime.fromtimestamp(at_s, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    said = msgspec.json.encode({"annotations": {CAPTURED: at}}).decode()
+    notes = {CAPTURED: at, **({keys.SETTINGS: told} if told else {})}
+    said = msgspec.json.encode({"annotations": notes}).decode()
     yield f'{{"apiVersion":"v1","kind":"List","metadata":{said},"items":['
     before = "\n"
     for line in lines:
@@ -160,11 +162,12 @@ def decode_cluster(text: str, where: str) -> ClusterObjects:
     of capture is written the youngest report's counts.
     """
     kept: dict[str, list[Any]] = {kind: [] for kind in _KINDS}
-    at_s = None
+    at_s, told = None, ""
     for number, document in enumerate(load_documents(text, where), start=1):
         at = f"{where}: document {number}"
         outer = convert(document, _Head, at)
         at_s = _captured_s(outer.metadata, at) if CAPTURED in (outer.metadata.annotations or {}) else at_s
+        told = (outer.metadata.annotations or {}).get(keys.SETTINGS, told)
         items = [document] if outer.items is None else outer.items
         for place, thing in enumerate(items, start=1):
             kind = str(thing.get("kind") or outer.kind.removesuffix("List")) if isinstance(thing, Mapping) else ""
@@ -176,7 +179,7 @@ def decode_cluster(text: str, where: str) -> ClusterObjects:
     renewed = [when for report in reports if (when := renewed_s(report)) is not None]
     at_s = max(renewed, default=0.0) if at_s is None else at_s
     catalog = tuple(thing for kind in CATALOG_KINDS for thing in kept[kind]) if kept["Namespace"] else None
-    return ClusterObjects(tuple(nodes), tuple(reports), tuple(pods), at_s, catalog)
+    return ClusterObjects(tuple(nodes), tuple(reports), tuple(pods), at_s, catalog, told=told)
 
 
 _KINDS: Mapping[str, type[Part]] = {

@@ -11,7 +11,6 @@ from typing import Any
 from numaplace.adapters.kube.fake import FakeServer
 from numaplace.model.settings import Settings
 from numaplace.tools.live.capturing import Capture, take_names_out
-from numaplace.tools.live.ours import Ours
 from numaplace.tools.live.spool import spooled
 from numaplace.wire.cluster import ClusterObjects, write_cluster
 
@@ -71,12 +70,12 @@ def same_place(landing: Mapping[str, Any], allocation: Mapping[str, Any]) -> boo
 def capture_of(objects: ClusterObjects, *, ours: bool = False, nameless: bool = False) -> str:
     """The text of a capture of these objects."""
     with spooled(None) as named, spooled(None) as unnamed:
-        capture = Capture(named, Ours(Settings()) if ours else None)
+        capture = Capture(named, lambda _: Settings(), only_ours=ours)
         capture.take_all(objects)
         if not nameless:
-            return "".join(write_cluster(capture.at_s, named))
+            return "".join(write_cluster(capture.at_s, named, capture.told))
         taken_out = take_names_out(named, unnamed, Settings())
-        return "".join(write_cluster(capture.at_s, map(taken_out, unnamed)))
+        return "".join(write_cluster(capture.at_s, map(taken_out, unnamed), capture.told))
 
 
 def kubeconfig(server: FakeServer, folder: Path, *, namespace: str = "default", token: str = "t") -> str:

@@ -1,6 +1,7 @@
 """Reading and writing a Lease; who may take it, and when, is decided by the elector in `services`."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import msgspec
@@ -22,6 +23,7 @@ class Lease:
     renewed_s: float
     transitions: int = 0  # how often it went to another holder
     version: str = ""  # of the object that was read; empty: there was none
+    notes: Mapping[str, str] = field(default_factory=dict)  # annotations
 
 
 class _Spec(msgspec.Struct, rename="camel"):
@@ -51,8 +53,9 @@ async def write_lease(kube: Kube, key: Key, lease: Lease) -> Lease:
     ConflictError when somebody else wrote in between, and when an answer was lost on
     the way: read it again to see whose it is.
     """
+    metadata: dict[str, object] = {"name": key.name, "namespace": key.namespace, "annotations": dict(lease.notes)}
     body = {
-        "metadata": {"name": key.name, "namespace": key.namespace},
+        "metadata": metadata,
         "spec": {
             "holderIdentity": lease.holder,
             "leaseDurationSeconds": lease.duration_s,
@@ -63,7 +66,7 @@ async def write_lease(kube: Kube, key: Key, lease: Lease) -> Lease:
     }
     if not lease.version:
         return _lease(await kube.create(LEASES, body, key.namespace))
-    body["metadata"] = {"name": key.name, "namespace": key.namespace, "resourceVersion": lease.version}
+    metadata["resourceVersion"] = lease.version
     return _lease(await kube.replace(LEASES, key.name, body, key.namespace))
 
 
@@ -77,6 +80,7 @@ def _lease(body: bytes) -> Lease:
         renewed_s=spec.renew_time.timestamp() if spec.renew_time else 0.0,
         transitions=spec.lease_transitions or 0,
         version=found.metadata.resource_version or "",
+        notes=found.metadata.annotations or {},
     )
 
 

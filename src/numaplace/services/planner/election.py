@@ -7,8 +7,9 @@ for people. A planner that could not renew stops before another may begin.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from numaplace.adapters.kube import ConflictError, Key, Kube, KubeError, Lease, read_lease, write_lease
 
@@ -55,9 +56,16 @@ class Election:
     """Takes part until it is cancelled; `leads` may be asked at any moment."""
 
     def __init__(
-        self, kube: Kube, lease: Key, me: Candidate, times: Times, clock: Callable[[], float], wall: Callable[[], float]
+        self,
+        kube: Kube,
+        lease: Key,
+        me: Candidate,
+        times: Times,
+        clock: Callable[[], float],
+        wall: Callable[[], float],
+        notes: Mapping[str, str] = MappingProxyType({}),  # what the holder's Lease says besides
     ) -> None:
-        self._kube, self._key, self._me, self._times = kube, lease, me, times
+        self._kube, self._key, self._me, self._times, self._notes = kube, lease, me, times, notes
         self._clock, self._wall = clock, wall
         self._lease: Lease | None = None  # as we wrote it last; None: read it first
         self._until_s = float("-inf")  # how long we may believe to lead
@@ -152,7 +160,7 @@ class Election:
     def _renewed(self, found: Lease | None) -> Lease:
         now_s, mine = self._wall(), self._me.holder
         if found is None:
-            return Lease(mine, self._times.lease_s, acquired_s=now_s, renewed_s=now_s)
+            return Lease(mine, self._times.lease_s, acquired_s=now_s, renewed_s=now_s, notes=self._notes)
         if found.holder == mine:
-            return replace(found, duration_s=self._times.lease_s, renewed_s=now_s)
-        return Lease(mine, self._times.lease_s, now_s, now_s, found.transitions + 1, found.version)
+            return replace(found, duration_s=self._times.lease_s, renewed_s=now_s, notes=self._notes)
+        return Lease(mine, self._times.lease_s, now_s, now_s, found.transitions + 1, found.version, self._notes)

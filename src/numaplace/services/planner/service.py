@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from numaplace.adapters.kube import Access, Key, Kube, Patience
 from numaplace.model.errors import InputError
+from numaplace.model.keys import SETTINGS
 from numaplace.model.settings import Settings
 from numaplace.services.planner.carrier import Carrier, Pause
 from numaplace.services.planner.election import Candidate, Election, Times
@@ -29,6 +30,7 @@ from numaplace.services.planner.notices import Notices
 from numaplace.services.planner.planner import Planner
 from numaplace.services.planner.watches import Watches
 from numaplace.services.planner.writes import Writes
+from numaplace.wire.settings import Told, encode
 
 _LOG = logging.getLogger(__name__)
 LEASE = "numaplace-planner"
@@ -109,7 +111,8 @@ class Process:
     ) -> None:
         self._kube, self._limits, self._address = kube, limits, address
         me = Candidate(seat.name or socket.gethostname(), "" if address is None else address.known_as)
-        self._election = Election(kube, seat.lease, me, seat.times, _awake_or_not, wall)
+        said = {SETTINGS: encode(Told(settings, limits.silent_s))}
+        self._election = Election(kube, seat.lease, me, seat.times, _awake_or_not, wall, said)
         self._metrics = Metrics()
         self._keeper = Keeper(settings, limits, time.monotonic, wall)
         self._writes = Writes(kube, self._metrics, wall, me.name, lambda: self._election.leads)

@@ -10,7 +10,7 @@ from click.shell_completion import CompletionItem
 from numaplace.model.errors import InputError
 
 try:
-    from numaplace.adapters.kube import Access, default_paths, in_cluster, is_in_cluster, load_kubeconfig
+    from numaplace.adapters.kube import Access, Key, default_paths, in_cluster, is_in_cluster, load_kubeconfig
     from numaplace.adapters.kube.kubeconfig import context_names
 except ModuleNotFoundError as error:
     raise InputError(
@@ -61,3 +61,11 @@ def find_access(kubeconfig: Path | None, context: str | None) -> Access:
     if kubeconfig is None and context is None and is_in_cluster():
         return in_cluster()
     return load_kubeconfig(default_paths() if kubeconfig is None else (kubeconfig,), context or "")
+
+
+def lease_key(text: str) -> Key:
+    """The Lease that --lease names."""
+    parts = text.split("/")
+    if len(parts) != 2 or not all(parts):
+        raise InputError("--lease", found=repr(text[:60]), wanted="NAMESPACE/NAME")
+    return Key(*parts)

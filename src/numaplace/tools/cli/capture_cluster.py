@@ -13,7 +13,6 @@ from numaplace.model.words import counted
 from numaplace.tools.cli.files import STANDARD_INPUT
 from numaplace.tools.cli.source import Source, source_options
 from numaplace.tools.live.capturing import Capture, take_names_out
-from numaplace.tools.live.ours import Ours
 from numaplace.tools.live.spool import spooled
 from numaplace.tools.show.plain import plain
 from numaplace.wire.cluster import write_cluster
@@ -34,12 +33,12 @@ def capture_cluster(source: Source, output: str, ours: bool, anonymise: bool) ->
     folder = None if output == STANDARD_INPUT else Path(output).parent
     try:
         with spooled(folder) as spool, spooled(folder) as nameless:
-            capture = Capture(spool, Ours(source.settings) if ours else None)
+            capture = Capture(spool, source.settle, only_ours=ours)
             source.write_down(capture)
             lines: Iterable[str] = spool
             if anonymise:
-                lines = map(take_names_out(spool, nameless, source.settings), nameless)
-            _write(output, write_cluster(capture.at_s, lines))
+                lines = map(take_names_out(spool, nameless, capture.settings), nameless)
+            _write(output, write_cluster(capture.at_s, lines, capture.told))
             held = spool.counts()
     except BrokenPipeError:
         raise  # whoever reads has seen enough

@@ -3,50 +3,94 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
 
 import click
+import msgspec
 
 from numaplace.model.errors import InputError
 from numaplace.model.settings import Settings
 from numaplace.tools.cli.settings import settings_options
 
 try:
-    from numaplace.adapters.kube import Access, Key
+    from numaplace.adapters.kube import Access
     from numaplace.services.planner import LEASE, Address, DoorAddress, Limits, Seat, Times, TlsFiles, serve
     from numaplace.services.planner.logs import log_to_stderr
-    from numaplace.tools.cli.access import access_options
+    from numaplace.tools.cli.access import access_options, lease_key
 except ModuleNotFoundError as error:
     raise InputError(
         "numaplace planner", found=f"no package {error.name}", wanted="pip install numaplace[planner]"
     ) from None
 
+Decorator = Callable[[Callable[..., None]], Callable[..., None]]
+
 _DEFAULTS, _TIMES = Limits(), Times()
 _PATH = click.Path(path_type=Path)
+_SECONDS, _MORE_THAN_ONE = click.FloatRange(0.1, 1e6), click.FloatRange(1.0, 1e6)
+
+# Where it is and who: option, default, form, help.
+_NAMES = (
+    ("--listen", "127.0.0.1:8480", "HOST:PORT", "Where pages are shown; [::] is every address, of both IP families."),
+    ("--advertise", "", "HOST:PORT", "Where other planners reach the pages.  [default: as --listen]"),
+    ("--lease", "", "NAMESPACE/NAME", f"Lease of the planner that plans.  [default: {LEASE}]"),
+    ("--name", "", "TEXT", "Name of this planner in the Lease.  [default: the host's name]"),
+    (
+        "--extender",
+        "",
+        "HOST:PORT",
+        "Where kube-scheduler may ask about Pods with cards; without it those get a pin, like all others.",
+    ),
+)
+# What Limits hold, with their defaults: option, type, the field, help.
+_LIMITS = (
+    (
+        "--outstanding",
+        click.IntRange(1, 10_000),
+        "outstanding",
+        "Plans that may be on their way to the scheduler at one time.",
+    ),
+    ("--silent", _SECONDS, "silent_s", "Silence after which an agent's report is stale."),
+    ("--stuck", _SECONDS, "stuck_s", "How long the scheduler may refuse a planned node."),
+    ("--aside", _SECONDS, "aside_s", "How long a node is left alone after a plan failed there."),
+    ("--extender-deadline", _SECONDS, "extender_deadline_s", "Longest answer; below the scheduler's httpTimeout."),
+    (
+        "--ungate-after",
+        _MORE_THAN_ONE,
+        "ungate_after_s",
+        "Let Pods with cards that wait longer leave the gate, so that autoscalers see them; needs --extender.",
+    ),
+)
 
 
-def _seconds(name: str, default_s: float, text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    return click.option(
-        name, type=click.FloatRange(0.1, 1e6), default=default_s, show_default=True, metavar="SECONDS", help=text
-    )
+def _limits_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of `_LIMITS`; the command gets `limits`."""
+
+    @wraps(command)
+    def limited(**said: object) -> None:
+        values = {field: said.pop(option.removeprefix("--").replace("-", "_")) for option, _, field, _ in _LIMITS}
+        command(limits=msgspec.convert(values, Limits), **said)
+
+    for option, kind, field, text in reversed(_LIMITS):
+        default = getattr(_DEFAULTS, field)
+        metavar = None if isinstance(default, int) else "SECONDS"
+        limited = click.option(option, type=kind, default=default, show_default=True, metavar=metavar, help=text)(
+            limited
+        )
+    return limited
+
+
+def _names_options(command: Callable[..., None]) -> Callable[..., None]:
+    for option, default, metavar, text in reversed(_NAMES):
+        shown = bool(default)
+        command = click.option(option, default=default, show_default=shown, metavar=metavar, help=text)(command)
+    return command
 
 
 @click.command()
 @access_options
-@click.option(
-    "--listen",
-    default="127.0.0.1:8480",
-    show_default=True,
-    metavar="HOST:PORT",
-    help="Where pages are shown; [::] is every address, of both IP families.",
-)
-@click.option(
-    "--advertise", default="", metavar="HOST:PORT", help="Where other planners reach the pages.  [default: as --listen]"
-)
-@click.option(
-    "--lease", default="", metavar="NAMESPACE/NAME", help=f"Lease of the planner that plans.  [default: {LEASE}]"
-)
-@click.option("--name", default="", help="Name of this planner in the Lease.  [default: the host's name]")
+@_names_options
+@_limits_options
 @click.option(
     "--lease-duration",
     type=click.IntRange(2, 3600),
@@ -56,28 +100,12 @@ def _seconds(name: str, default_s: float, text: str) -> Callable[[Callable[..., 
     help="Silence of the planner that plans after which another one takes over.",
 )
 @click.option(
-    "--outstanding",
-    type=click.IntRange(1, 10_000),
-    default=_DEFAULTS.outstanding,
-    show_default=True,
-    help="Plans that may be on their way to the scheduler at one time.",
-)
-@_seconds("--silent", _DEFAULTS.silent_s, "Silence after which an agent's report is stale.")
-@_seconds("--stuck", _DEFAULTS.stuck_s, "How long the scheduler may refuse a planned node.")
-@_seconds("--aside", _DEFAULTS.aside_s, "How long a node is left alone after a plan failed there.")
-@click.option(
     "--release-grace",
     type=click.FloatRange(0.0, 1e6),
     default=60.0,
     show_default=True,
     metavar="SECONDS",
     help="How long an ended Pod's devices stay taken without word from the agent.",
-)
-@click.option(
-    "--extender",
-    default="",
-    metavar="HOST:PORT",
-    help="Where kube-scheduler may ask about Pods with cards; without it those get a pin, like all others.",
 )
 @click.option(
     "--extender-for",
@@ -102,13 +130,6 @@ def _seconds(name: str, default_s: float, text: str) -> Callable[[Callable[..., 
 @click.option(
     "--extender-clients", type=_PATH, metavar="FILE", help="PEM authorities of those who may ask; needs --extender-tls."
 )
-@_seconds("--extender-deadline", _DEFAULTS.extender_deadline_s, "Longest answer; below the scheduler's httpTimeout.")
-@click.option(
-    "--ungate-after",
-    type=click.FloatRange(1.0, 1e6),
-    metavar="SECONDS",
-    help="Let Pods with cards that wait longer leave the gate, so that autoscalers see them; needs --extender.",
-)
 @click.option("--verbose", is_flag=True, help="Log more.")
 @settings_options
 def planner(
@@ -117,19 +138,14 @@ def planner(
     advertise: str,
     lease: str,
     name: str,
-    lease_duration: int,
-    outstanding: int,
-    silent: float,
-    stuck: float,
-    aside: float,
-    release_grace: float,
     extender: str,
+    limits: Limits,
+    lease_duration: int,
+    release_grace: float,
     extender_for: tuple[str, ...],
     extender_pins: bool,
     extender_tls: tuple[Path, Path] | None,
     extender_clients: Path | None,
-    extender_deadline: float,
-    ungate_after: float | None,
     verbose: bool,
     settings: Settings,
 ) -> None:
@@ -144,21 +160,12 @@ def planner(
         extender_for=() if door is None else extender_for,
         extender_pins=extender_pins,
     )
-    limits = replace(
-        _DEFAULTS,
-        outstanding=outstanding,
-        silent_s=silent,
-        stuck_s=stuck,
-        aside_s=aside,
-        extender_deadline_s=extender_deadline,
-        ungate_after_s=ungate_after,
-    )
-    if door is None and ungate_after is not None:
+    if door is None and limits.ungate_after_s is not None:
         wanted = "--extender beside it: without it a Pod that left the gate would go anywhere"
-        raise InputError("--ungate-after", found=f"{ungate_after:g}", wanted=wanted)
+        raise InputError("--ungate-after", found=f"{limits.ungate_after_s:g}", wanted=wanted)
     known_as = _address("--advertise", advertise).known_as if advertise else ""
     address = replace(_address("--listen", listen), advertised=known_as)
-    seat = Seat(_lease(lease, access.namespace), name, Times.of(lease_duration))
+    seat = Seat(lease_key(lease or f"{access.namespace}/{LEASE}"), name, Times.of(lease_duration))
     log_to_stderr(verbose=verbose)
     asyncio.run(serve(access, settings, limits, address, seat, door))
 
@@ -172,13 +179,6 @@ def _door(text: str, tls: tuple[Path, Path] | None, clients: Path | None) -> Doo
         return None
     address = _address("--extender", text)
     return DoorAddress(address.host, address.port, None if tls is None else TlsFiles(*tls, clients))
-
-
-def _lease(text: str, namespace: str) -> Key:
-    parts = text.split("/") if text else [namespace, LEASE]
-    if len(parts) != 2 or not all(parts):
-        raise InputError("--lease", found=repr(text[:60]), wanted="NAMESPACE/NAME")
-    return Key(*parts)
 
 
 def _address(option: str, text: str) -> Address:

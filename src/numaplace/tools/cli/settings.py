@@ -1,10 +1,11 @@
 """Options that say how the operator has set up the cluster, shared by commands that place on paper."""
 
-from collections.abc import Callable
-from dataclasses import fields, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
 from functools import wraps
 
 import click
+from click.core import ParameterSource
 
 from numaplace.model.errors import InputError
 from numaplace.model.settings import Settings, Weights
@@ -46,8 +47,50 @@ _OPTIONS = (
 )
 
 
+# The settings that each option means, by its name as a parameter.
+_MEANT: Mapping[str, tuple[str, ...]] = {
+    "hcas": ("hcas_exclusive",),
+    "pod_ip_rdma": ("pod_ip_rdma",),
+    "spread": ("spread_nodes",),
+    "hold_back": ("holds_node_back",),
+    "weight": ("weights",),
+    "enable_label": ("enable_label", "enable_value"),
+    "gpu_resource": ("gpu_resource",),
+    "foreign_gpus": ("foreign_gpu_resources",),
+    "hca_resource": ("hca_resource",),
+    "sharing": ("sharing_containers",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The settings of a command line, and which of them somebody wrote there."""
+
+    settings: Settings
+    written: frozenset[str]
+
+    def over(self, told: Settings) -> Settings:
+        """What a planner tells, but for what was written."""
+        return replace(told, **{name: getattr(self.settings, name) for name in self.written})
+
+
+def is_written(parameter: str) -> bool:
+    """Whether the running command's option was given, not left at its default."""
+    return click.get_current_context().get_parameter_source(parameter) is not ParameterSource.DEFAULT
+
+
 def settings_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options; the command gets `settings`. InputError for a weight or a label that is none."""
+
+    @wraps(command)
+    def configured(*, choice: Choice, **others: object) -> None:
+        command(settings=choice.settings, **others)
+
+    return choice_options(configured)
+
+
+def choice_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The same for a command that may learn of a planner's settings; it gets `choice`."""
 
     @wraps(command)
     def configured(
@@ -75,7 +118,8 @@ def settings_options(command: Callable[..., None]) -> Callable[..., None]:
             holds_node_back=hold_back,
             weights=_weights(weight),
         )
-        command(settings=_enabled_by(settings, enable_label), **others)
+        written = frozenset(name for parameter, names in _MEANT.items() if is_written(parameter) for name in names)
+        command(choice=Choice(_enabled_by(settings, enable_label), written), **others)
 
     for option in reversed(_OPTIONS):
         configured = option(configured)

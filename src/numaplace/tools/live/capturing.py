@@ -4,13 +4,14 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from numaplace.adapters.kube import Access, DeniedError, Kube, Resource
+from numaplace.adapters.kube import Access, DeniedError, Key, Kube, Resource
 from numaplace.adapters.kube.resources import NODES, PODS, REPORTS
 from numaplace.decide.discover import without_identifiers
 from numaplace.model.settings import Settings
 from numaplace.tools.live.ours import Ours
 from numaplace.tools.live.reading import LOOKED_UP, list_all
 from numaplace.tools.live.spool import Spool
+from numaplace.tools.live.told import Word, word_of_planner
 from numaplace.wire.cluster import ClusterObjects, Thing, kind_of, line_of, rank_of
 from numaplace.wire.cluster_names import without_names
 from numaplace.wire.nodes import NodeObject, ReportObject
@@ -22,9 +23,16 @@ _IN_TURN: tuple[tuple[Resource, type[Thing]], ...] = ((NODES, NodeObject), (REPO
 class Capture:
     """What has been written down so far, and what could not be read."""
 
-    def __init__(self, spool: Spool, ours: Ours | None) -> None:
-        self.spool, self.problems, self.at_s = spool, list[str](), 0.0
-        self._ours = ours
+    def __init__(self, spool: Spool, settle: Callable[[Word], Settings], *, only_ours: bool = False) -> None:
+        self.spool, self.problems, self.at_s, self.told = spool, list[str](), 0.0, ""
+        self.settings = Settings()
+        self._settle, self._only_ours = settle, only_ours
+        self._ours: Ours | None = None
+
+    def _begin(self, word: Word) -> None:
+        """How the planner is set up is known: so is what matters to it."""
+        self.told, self.settings = word.text, self._settle(word)
+        self._ours = Ours(self.settings) if self._only_ours else None
 
     def take(self, thing: Thing) -> None:
         """One more object."""
@@ -33,18 +41,20 @@ class Capture:
 
     def take_all(self, objects: ClusterObjects) -> None:
         """Those of another capture."""
+        self._begin(Word(objects.told))
         for thing in objects.all():
             self.take(thing)
         self.at_s, self.problems = objects.at_s, [*objects.problems]
 
-    def list(self, access: Access) -> None:
+    def list(self, access: Access, lease: Key) -> None:
         """Those of a cluster; KubeError says what the API server has against it."""
-        asyncio.run(self._list(access))
+        asyncio.run(self._list(access, lease))
         self.at_s = time.time()
 
-    async def _list(self, access: Access) -> None:
+    async def _list(self, access: Access, lease: Key) -> None:
         """One kind after the other: whether a Pod matters is known when the nodes are."""
         async with Kube(access) as kube:
+            self._begin(await word_of_planner(kube, lease))
             for resource, kind in _IN_TURN:
                 await self._list_kind(kube, resource, kind)
             try:

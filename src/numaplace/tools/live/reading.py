@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from numaplace.adapters.kube import Access, DeniedError, ExpiredError, Kube, Resource
+from numaplace.adapters.kube import Access, DeniedError, ExpiredError, Key, Kube, Resource
 from numaplace.adapters.kube.objects import metadata_of
 from numaplace.adapters.kube.resources import CLAIMS, NAMESPACES, NODES, PODS, REPORTS, STORAGE_CLASSES, VOLUMES
 from numaplace.model.errors import InputError
@@ -20,6 +20,7 @@ from numaplace.model.settings import Settings
 from numaplace.services.planner.keeper import Keeper
 from numaplace.services.planner.limits import Limits
 from numaplace.services.planner.news import News
+from numaplace.tools.live.told import Word, word_of_planner
 from numaplace.wire.catalog import (
     CatalogObject,
     ClaimObject,
@@ -54,21 +55,22 @@ class Reading:
     problems: tuple[str, ...]  # what could not be read, in sentences
 
 
-def read_cluster(access: Access) -> ClusterObjects:
-    """List what there is; KubeError says what the API server has against it."""
-    return asyncio.run(_listed(access))
+def read_cluster(access: Access, lease: Key) -> tuple[ClusterObjects, Word]:
+    """List what there is, and ask the planner's Lease; KubeError says what the API server has against it."""
+    return asyncio.run(_listed(access, lease))
 
 
-async def _listed(access: Access) -> ClusterObjects:
+async def _listed(access: Access, lease: Key) -> tuple[ClusterObjects, Word]:
     async with Kube(access) as kube:
         problems: list[str] = []
-        nodes, reports, pods, catalog = await asyncio.gather(
+        nodes, reports, pods, catalog, word = await asyncio.gather(
             _all_of(kube, NODES, NodeObject, problems),
             _all_of(kube, REPORTS, ReportObject, problems),
             _all_of(kube, PODS, PodObject, problems),
             _catalog(kube, problems),
+            word_of_planner(kube, lease),
         )
-    return ClusterObjects(nodes, reports, pods, time.time(), catalog, tuple(problems))
+    return ClusterObjects(nodes, reports, pods, time.time(), catalog, tuple(problems), word.text), word
 
 
 async def _catalog(kube: Kube, problems: list[str]) -> tuple[CatalogObject, ...] | None:
