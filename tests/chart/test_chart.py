@@ -41,6 +41,7 @@ EVERYTHING = {
         "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
         "extender": {
             "pins": True,
+            "ungateAfterSeconds": 600,
             "enabled": True,
             "clusterIP": "10.0.0.7",
             "schedulers": ["default-scheduler", "second"],
