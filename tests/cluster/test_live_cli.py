@@ -1,5 +1,6 @@
 """The commands that look at a cluster, as people run them: with rights to read three lists, and nothing else."""
 
+import asyncio
 import base64
 import json
 import os
@@ -12,12 +13,13 @@ import yaml
 
 from numaplace.adapters.kube import Kube
 from numaplace.adapters.kube.resources import EVENTS
+from numaplace.model.settings import Settings
 from tests.chart.programs import find_tools
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.identities import Rule, grant
 from tests.cluster.nodes import alike
-from tests.cluster.planner_process import PlannerProcess
-from tests.cluster.stage import Stage, gated, is_bound, listed
+from tests.cluster.planner_process import LEASE_KEY, PlannerProcess
+from tests.cluster.stage import DEADLINE_S, Stage, gated, is_bound, listed
 from tests.services.planner.reader import allocation_of
 from tests.tools.live.console import BIN, Said, say
 
@@ -26,6 +28,7 @@ READS = (
     Rule("", ("nodes", "pods"), ("list",)),
     Rule("topology.node.k8s.io", ("noderesourcetopologies",), ("list",)),
 )
+LEASES = Rule("coordination.k8s.io", ("leases",), ("get",))
 
 
 @pytest.fixture
@@ -106,6 +109,24 @@ async def test_a_right_that_is_missing_is_named(plane: ControlPlane, admin: Kube
     assert (said.status, said.out) == (2, "")
     assert 'User "test-half-viewer" cannot list resource "noderesourcetopologies"' in said.err
     assert len(said.err.splitlines()) == 1
+
+
+async def test_how_the_planner_is_set_up_is_read_from_its_lease(plane: ControlPlane, admin: Kube, stage: Stage) -> None:
+    odd, lease = Settings(enable_label="pool", enable_value="hpc"), "/".join(LEASE_KEY)
+    await stage.nodes(alike(1, settings=odd), odd)
+    with PlannerProcess(plane, "planner", "--enable-label", "pool=hpc") as planner:
+        async with asyncio.timeout(DEADLINE_S):
+            while planner.page("/state")[0] != 200:  # until it leads
+                await asyncio.sleep(0.05)
+    enabled = {}
+    for who, rights in (("test-near", READS), ("test-nearer", (*READS, LEASES))):
+        await grant(admin, who, rights)
+        said = await say("status", "-o", "json", "--lease", lease, "--kubeconfig", str(plane.kubeconfig(who)))
+        enabled[who] = [node["enabled"] for node in said.document["nodes"]], said.err
+    note = (
+        f"note: no planner says how it is set up (Lease {lease} may not be read); the options of this command count\n"
+    )
+    assert enabled == {"test-near": ([False], note), "test-nearer": ([True], "")}
 
 
 async def test_a_program_that_logs_in_is_run(busy: Stage, viewer: str, tmp_path: Path) -> None:
