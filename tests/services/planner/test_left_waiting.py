@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from numaplace.model.ids import PodUid
 from numaplace.model.request import PodRequest
-from numaplace.model.rules import LabelSelector, PodTerm, Toleration
+from numaplace.model.rules import LabelSelector, PodTerm, Spread, Toleration, Volumes
 from numaplace.model.settings import Settings
 from tests.objects import OURS, admitted, container
 from tests.properties.effort import examples
-from tests.services.planner.town import STEPS, Step, Town, towns
+from tests.services.planner.town import STEPS, WEB, Step, Town, towns
 
 MANY = 300
 FREES = (("end", 0, 0), ("time", 0, 14))  # one Pod of those that are bound
@@ -111,3 +112,49 @@ def test_a_pod_that_keeps_others_out_elsewhere_has_them_tried_when_it_goes() -> 
     assert town.tries == {"placed": 1, "refused": MANY}
     with costing(town, placed=6, refused=MANY - 6, told=MANY - 6):  # there is no other reason now
         town.happens(("lose", 0, 0))
+
+
+NEAR_NOBODY = {"anti_affinity": (PodTerm("zone", LabelSelector(), ("ns",)),)}
+ONE_USER = {"claims": ("data",), "volumes": Volumes(alone=frozenset(("data",)))}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [(NEAR_NOBODY, {}), ({}, NEAR_NOBODY), (ONE_USER, ONE_USER)],
+    ids=["kept out", "avoids", "claim"],
+)
+def test_one_who_goes_opens_another_node_than_its_own(first: dict[str, Any], second: dict[str, Any]) -> None:
+    town = Town([{"zone": "a"}, {"zone": "a"}], Settings(), [asks(1, **first), asks(2, **second)], [])
+    town.happens(("add", 0, 1))
+    promised = town.keeper.promised(PodUid("p1"))
+    assert promised is not None
+    town.happens(("cordon", int(promised.node[1:]), 0))
+    with costing(town, refused=1, told=1):
+        town.happens(("add", 1, 1))
+    with costing(town, placed=1):
+        town.happens(("lose", 0, 0))
+
+
+def test_a_node_that_goes_opens_others_where_pods_are_to_be_spread() -> None:
+    """With its zone gone, the other one is not too full any more."""
+    spread = asks(labels={"app": "web"}, spreads=(Spread("zone", 1, WEB),))
+    town = Town([{"zone": "a"}, {"zone": "b"}], Settings(), [spread], [])
+    town.happens(("cordon", 1, 0))
+    town.happens(("add", 0, 1))
+    with costing(town, refused=1, told=1):
+        town.happens(("add", 0, 1))
+    with costing(town, placed=1):
+        town.happens(("drop", 1, 1))
+
+
+def test_a_node_that_joins_a_zone_opens_others_there_to_who_wants_the_company_of_its_pods() -> None:
+    near, web = asks(affinity=(PodTerm("zone", WEB, ("ns",)),)), asks(labels={"app": "web"})
+    town = Town([{}, {"zone": "a"}], Settings(), [near, web], [])
+    town.happens(("cordon", 1, 0))
+    town.happens(("add", 1, 1))
+    town.happens(("cordon", 1, 1))
+    town.happens(("cordon", 0, 0))
+    with costing(town, refused=1, told=1):
+        town.happens(("add", 0, 1))
+    with costing(town, placed=1):
+        town.happens(("label", 0, 4))  # zone=a

@@ -119,13 +119,11 @@ class Book:
     def _note_freed(self, name: NodeName, before: NodeState | None, node: NodeState | None) -> None:
         self._freed.add(name)
         self._nodes_changed |= _itself(before) != _itself(node)
-        there = () if node is None else node.requests
-        if _group_of(before) != _group_of(node):
-            self._left += () if before is None else before.requests
-            self._joined += there
-        elif before is not None:
-            stay = {one.uid: one for one in there}
-            self._left += (one for one in before.requests if stay.get(one.uid) != one)
+        if before is None:
+            return
+        there = () if node is None or node.rules.labels != before.rules.labels else node.requests
+        stay = {one.uid: one for one in there}  # by other labels they would be counted elsewhere
+        self._left += (one for one in before.requests if stay.get(one.uid) != one)
 
 
 def _has_ended(node: NodeState | None) -> bool:
@@ -138,11 +136,6 @@ def _itself(node: NodeState | None) -> object:
         return None
     cards = None if node.topology is None else (node.topology.gpus, node.topology.hcas)
     return (node.rules, node.layout, cards, node.stale)
-
-
-def _group_of(node: NodeState | None) -> object:
-    """What decides among which nodes the Pods of a node are counted."""
-    return None if node is None else (node.rules.labels, node.rules.taints)
 
 
 def _may_free(node: NodeState | None, event: Event) -> bool:
