@@ -69,7 +69,7 @@ class Rounds:
     again: int = 0  # Pods that a person had to create again, as their event said
     missed: Counter[str] = field(default_factory=Counter)  # steps that did not come
     stood: Counter[str] = field(default_factory=Counter)  # how far the Pods of a round were when it was struck
-    _trouble: Trouble = TROUBLES[0]
+    _trouble: Trouble = TROUBLES[-1]
     _bare: dict[str, dict[str, Any]] = field(default_factory=dict)
     _sets: set[str] = field(default_factory=set)
 
