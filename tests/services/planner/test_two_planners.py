@@ -14,7 +14,7 @@ from numaplace.adapters.kube.fake import Answer, DropRequest, LoseAnswer
 from numaplace.model import keys
 from tests.services.planner.reader import allocation_of, double_grants, misplaced, pin_of
 from tests.services.planner.test_read_back import gpus, one_gpu, owned
-from tests.services.planner.world import QUICK, gated, nodes_of, world_of
+from tests.services.planner.world import QUICK, REQUIRED, gated, nodes_of, pin_term, world_of
 
 __all__ = ["gpus"]
 
@@ -102,6 +102,40 @@ async def test_of_two_bound_pods_the_younger_gives_way_whoever_was_seen_first() 
         await world.until(lambda: not double_grants(world.pods))
         kept = {name: allocation_of(world.pod(name)) == taken for name in ("old", "young")}
         assert kept == {"old": True, "young": False}
+
+
+@pytest.mark.parametrize("full", [True, False])
+async def test_what_a_deposed_planner_writes_late_takes_nothing_from_those_placed_since(full: bool) -> None:
+    """A Pod that waits again leaves the gate with what another has by now: it gets what there is, or is reported."""
+    async with world_of(nodes_of(), scheduling=False) as world:
+        world.start()
+        names = ("first", "second") if full else ("first",)
+        world.add(*(gated(name, gpus=2) for name in names), gated("late", gpus=2, gates=(keys.PLAN_GATE, "a/gate")))
+        await world.until(lambda: all(pin_of(world.pod(name)) for name in names))
+        for name in names:
+            world.bind(name, "n1")
+        taken = allocation_of(world.pod("first"))
+
+        def leave(pod: dict[str, Any]) -> None:
+            pod["metadata"]["annotations"][keys.ALLOCATION] = json.dumps(taken)
+            terms = [pin_term("n1")]
+            pod["spec"] |= {
+                "schedulingGates": [],
+                "affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": terms}}},
+            }
+
+        world.change("late", leave)
+        if full:
+            world.uses("n1", *names)
+            await world.until(lambda: bool(world.events("NumaStuck")))
+            world.remove("second")
+        world.bind("late", "n1")  # the scheduler knows of no report
+        if full:
+            await world.quiet()
+            world.uses("n1", "first")
+        await world.until(lambda: not double_grants(world.pods))
+        assert allocation_of(world.pod("first")) == taken
+        assert misplaced(world.pods) == []
 
 
 async def test_a_pod_that_runs_counts_even_if_what_it_says_cannot_be_read() -> None:

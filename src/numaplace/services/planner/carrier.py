@@ -6,8 +6,9 @@ that changed: then the Pod is read again and its state says what is next.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Collection, Coroutine
 from dataclasses import dataclass
+from functools import partial
 
 from numaplace.adapters.kube import Backoff, ConflictError, InvalidError, KubeError, NotFoundError
 from numaplace.decide.place import Placement, place_on
@@ -48,6 +49,7 @@ class Carrier:
         self._loop = asyncio.get_running_loop()
         self.outstanding: dict[PodUid, float] = {}  # plans under way, and when they began
         self._busy: dict[PodUid, list[Act]] = {}  # Pods that a task writes to now, and what is to be done then
+        self._homeless: dict[PodUid, tuple[NodeName, Refusal]] = {}  # bare, and without a place where they must stay
         self.failed: Failed = lambda *_: None
         self.again: Callable[[], None] = lambda: None
 
@@ -133,6 +135,7 @@ class Carrier:
 
     def gone(self, uid: PodUid) -> None:
         """The Pod ended, or is in other hands; a task that still writes to it ends by itself."""
+        self._homeless.pop(uid, None)
         if uid not in self._busy:
             self.outstanding.pop(uid, None)
 
@@ -155,7 +158,14 @@ class Carrier:
         self._metrics.failures.labels("clash").inc()
         self._when_free(pod.uid, lambda: self._mend(pod.uid, why))
 
+    def room_came(self, nodes: Collection[NodeName]) -> None:
+        """Something was given back on these nodes: who must stay there and found no place is looked at again."""
+        for uid, (node, why) in list(self._homeless.items()):
+            if node in nodes:
+                self._when_free(uid, partial(self._mend, uid, why))
+
     def _mend(self, uid: PodUid, why: Refusal) -> None:
+        told = self._homeless.pop(uid, None) is not None
         pod = self._keeper.pods.get(uid)
         at = None if pod is None else pod.node or pod.destination
         node = None if at is None else self._keeper.node(at)
@@ -166,7 +176,10 @@ class Carrier:
             return  # by now it has what it says
         answer = place_on(node.without(uid), pod.asks, self._keeper.settings)
         if not isinstance(answer, Placement):
-            self.give_up(pod, f"{why.sentence}; {answer.sentence}")
+            if not pod.owned:
+                self._homeless[uid] = node.name, why
+            if not told:
+                self.give_up(pod, f"{why.sentence}; {answer.sentence}")
             return
         book = self._keeper.hold if pod.node is None else self._keeper.grant
         allocation = self._keeper.dated(answer.allocation)

@@ -205,6 +205,8 @@ class Planner:
             case Left(uid, stage):
                 self._left(uid, stage)
             case Freed() | Joined() | Renamed():
+                if isinstance(news, Freed):
+                    self._carrier.room_came(news.nodes)
                 self.waiting.hear(news, self._keeper.namespaces)
 
     def _left(self, uid: PodUid, stage: Stage) -> None:
