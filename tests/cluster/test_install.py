@@ -29,7 +29,7 @@ VALUES = {
     "cluster": {
         "schedulers": ["default-scheduler", "second"],
         "gpuResource": "gpu.example/card",
-        "foreignGpuResources": ["amd.com/gpu"],
+        "foreignGpuResources": ["amd.com/gpu", "gpu.example/card"],
         "hcas": "exclusive",
         "podIpRdma": True,
         "sharingContainers": ["log"],
@@ -135,6 +135,7 @@ async def holds_for_other_names(admin: Kube) -> None:
     assert copied["metadata"]["annotations"] == {keys.POLICY: "x"}
     assert await gates(admin, schedulerName="second") == [GATE]
     assert await gates(admin, annotations={}, limits={"gpu.example/card": "1"}) == [GATE]
+    assert await gates(admin, limits={"cpu": "1", "gpu.example/card": "1"}) == [GATE]
     assert await gates(admin, annotations={}, limits={"aliyun.com/gpu": "1"}) == []
     assert await gates(admin, annotations={}, limits={"rdma/hca": "1"}) == [GATE]
     shares = (container("log", {"cpu": "100m"}, restartPolicy="Always", image="none"),)

@@ -92,6 +92,7 @@ WHOLE = {  # CEL sees everything that is wrong
         container(limits=TWO), init=(container("first", {"nvidia.com/gpu": 1}),), annotations=EXCLUSIVE
     ),
     "a shared GPU": pod(container(limits={**TWO, "nvidia.com/gpu.shared": 1}), annotations=SINGLE),
+    "a part of our own GPU": pod(container(limits={**TWO, "aliyun.com/gpu.shared": 1}), annotations=SINGLE),
     "a MIG slice": pod(container(limits={**TWO, "nvidia.com/mig-1g.5gb": 1}), annotations=EXCLUSIVE),
     "RDMA without the host's network": pod(container(limits={"rdma/hca": 1})),
     "RDMA in an init container": pod(container(), init=(container("first", {"rdma/hca": 1}),)),

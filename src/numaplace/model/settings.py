@@ -33,3 +33,8 @@ class Settings:
     extender_for: tuple[str, ...] = ()  # schedulers that ask the planner about Pods with cards before they bind them
     extender_pins: bool = False  # their Pods, too, leave the gate with a pin; else a hint tells the scheduler the node
     weights: Weights = Weights()
+
+    def __post_init__(self) -> None:
+        """Of what another plugin owns, each name counts once, and never our own: its cards would be counted twice."""
+        foreign = dict.fromkeys(name for name in self.foreign_gpu_resources if name != self.gpu_resource)
+        object.__setattr__(self, "foreign_gpu_resources", tuple(foreign))

@@ -168,6 +168,20 @@ def test_configured_resource_names_are_used() -> None:
     assert (request.gpus, request.hcas) == (2, 1)
 
 
+@pytest.mark.parametrize("foreign", [("nvidia.com/gpu",), ("amd.com/gpu", "nvidia.com/gpu", "amd.com/gpu"), ()])
+def test_cards_that_are_ours_are_not_also_those_of_another_plugin(foreign: tuple[str, ...]) -> None:
+    settings = Settings(gpu_resource="nvidia.com/gpu", foreign_gpu_resources=foreign)
+    request = admitted(container(limits={"cpu": 2, "nvidia.com/gpu": 4}), annotations=OURS, settings=settings)
+    assert (request.gpus, request.foreign_gpus) == (4, 0)
+    part = container(limits={"cpu": 2, "nvidia.com/gpu.shared": 1})
+    assert "expected whole cards as nvidia.com/gpu" in refused(part, annotations=OURS, settings=settings)
+
+
+def test_a_plugin_that_is_named_twice_counts_once() -> None:
+    settings = Settings(foreign_gpu_resources=("nvidia.com/gpu", "nvidia.com/gpu"))
+    assert admitted(container(limits={"nvidia.com/gpu": 4}), settings=settings).foreign_gpus == 4
+
+
 @pytest.mark.parametrize(
     ("name", "page_bytes"),
     [

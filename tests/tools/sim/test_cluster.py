@@ -35,6 +35,14 @@ def test_cards_are_offered_under_the_name_of_their_owner(more: str, hcas: str, o
     assert dict(node.rules.allocatable.others) == offered
 
 
+@pytest.mark.parametrize("more", [ENABLED, "labels: {}"])
+def test_where_no_other_plugin_owns_cards_every_node_offers_ours(more: str) -> None:
+    settings = Settings(gpu_resource="nvidia.com/gpu")
+    (node,) = cluster(f"nodes:\n- {{name: n, machine: {SMALL}, {more}}}", settings).nodes.values()
+    assert node.rules.allocatable is not None
+    assert node.rules.allocatable.others["nvidia.com/gpu"] == 4
+
+
 def test_reserved_cpus_and_hugepages_are_not_offered_as_cpu_and_memory() -> None:
     text = f"nodes:\n- {{name: n, machine: 2pkg 32cpu 64GiB 512x2MiB, reserved: '0,16', {ENABLED}}}"
     (node,) = cluster(text).nodes.values()

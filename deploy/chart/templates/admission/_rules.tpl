@@ -106,7 +106,7 @@ c[1] == '?' || c[2] in [c[1], '?'] ? '' :
 
 {{- define "numaplace.rules.foreignGpus" -}}
 {{- $foreign := list "false" }}
-{{- range .Values.cluster.foreignGpuResources }}
+{{- range prepend .Values.cluster.foreignGpuResources .Values.cluster.gpuResource | uniq }}
 {{- $foreign = append $foreign (printf "k == '%s' || k.startsWith('%s.') || k.startsWith('%s/mig-')" . . (splitList "/" . | first)) }}
 {{- end -}}
 !variables.namesPlacement ? '' : variables.containers.map(c, c.?resources.?limits.orValue({}).filter(k,

@@ -105,10 +105,10 @@ def foreign_gpu_faults(pod: Pod, settings: Settings) -> Iterator[str]:
 
 
 def is_foreign_gpu(resource: str, settings: Settings) -> bool:
-    """Whether a resource is a card of another plugin, or a part of one (nvidia.com/gpu.shared, nvidia.com/mig-…)."""
+    """Whether a resource is a card of another plugin, or a part of any (nvidia.com/gpu.shared, nvidia.com/mig-…)."""
     return resource != settings.gpu_resource and any(
-        resource == foreign or resource.startswith((f"{foreign}.", f"{foreign.partition('/')[0]}/mig-"))
-        for foreign in settings.foreign_gpu_resources
+        resource == card or resource.startswith((f"{card}.", f"{card.partition('/')[0]}/mig-"))
+        for card in (settings.gpu_resource, *settings.foreign_gpu_resources)
     )
 
 

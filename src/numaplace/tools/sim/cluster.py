@@ -57,11 +57,11 @@ def allocatable(
     """What the kubelet of such a node offers: unreserved CPUs, all memory, cards under the name of their owner.
 
     A node with the enabling label hands out its whole, healthy GPUs as our resource,
-    any other as the first of the vendors'. Hugepages leave the memory. What is said
+    any other as the first of the vendors', where there is one. Hugepages leave the memory. What is said
     in `said_milli` replaces what the machine tells.
     """
     cards = sum(1 for gpu in topology.gpus if not gpu.mig and not gpu.fault)
-    enabled = labels.get(settings.enable_label) == settings.enable_value
+    ours = labels.get(settings.enable_label) == settings.enable_value or not settings.foreign_gpu_resources
     hcas = sum(1 for hca in topology.hcas if not hca.fault)
     pages: dict[str, int] = {}
     for pool in (pool for numa in topology.numas for pool in numa.hugepages):
@@ -71,7 +71,7 @@ def allocatable(
     told = {
         CPU: 1000 * len(topology.online - reserved),
         MEMORY: 1000 * max(0, memory),
-        settings.gpu_resource if enabled else settings.foreign_gpu_resources[0]: 1000 * cards,
+        settings.gpu_resource if ours else settings.foreign_gpu_resources[0]: 1000 * cards,
         settings.hca_resource: 1000 * (hcas if settings.hcas_exclusive else SHARED_HCA_UNITS if hcas else 0),
         **{name: 1000 * amount for name, amount in pages.items()},
         **said_milli,
