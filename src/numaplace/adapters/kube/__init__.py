@@ -26,7 +26,7 @@ from numaplace.adapters.kube.events import About, EventType, Reporter, post_even
 from numaplace.adapters.kube.eviction import evict
 from numaplace.adapters.kube.follow import Broken, Follower, Gone, Seen, Step, Synced, Trouble
 from numaplace.adapters.kube.in_cluster import in_cluster, is_in_cluster
-from numaplace.adapters.kube.kubeconfig import default_paths, load_kubeconfig
+from numaplace.adapters.kube.kubeconfig import default_paths, existing, load_kubeconfig
 from numaplace.adapters.kube.leases import Lease, read_lease, write_lease
 from numaplace.adapters.kube.objects import Key, key_of
 from numaplace.adapters.kube.patch import Patch, apply, json_patch, merge, strategic
@@ -68,6 +68,7 @@ __all__ = [
     "bind",
     "default_paths",
     "evict",
+    "existing",
     "in_cluster",
     "is_in_cluster",
     "json_patch",

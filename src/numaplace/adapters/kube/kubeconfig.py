@@ -95,12 +95,27 @@ class _File(_Part):
 def default_paths() -> tuple[Path, ...]:
     """The files of the variable KUBECONFIG, else the one in the home folder."""
     named = tuple(Path(path) for path in os.environ.get("KUBECONFIG", "").split(os.pathsep) if path)
-    return named or (Path.home() / ".kube" / "config",)
+    return named or (Path(os.path.expanduser("~"), ".kube", "config"),)  # users of containers may have no home
+
+
+def existing(paths: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Those that are there; one that may not be looked at counts, so that reading it says why."""
+    return tuple(path for path in paths if _is_there(path))
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def context_names(paths: tuple[Path, ...]) -> tuple[str, ...]:
     """The contexts of the merged files, in their order; InputError names a file that is none."""
-    found = [one.name for path in paths if path.exists() for one in _read(path).contexts or ()]
+    found = [one.name for path in existing(paths) for one in _read(path).contexts or ()]
     return tuple(dict.fromkeys(found))
 
 
@@ -110,7 +125,7 @@ def load_kubeconfig(paths: tuple[Path, ...], context: str = "") -> Access:
     Files that do not exist are passed over, as kubectl does, but one must be there.
     InputError names the file and the field.
     """
-    files = [(path, _read(path)) for path in paths if path.exists()]
+    files = [(path, _read(path)) for path in existing(paths)]
     if not files:
         raise InputError(" and ".join(map(str, paths)), found="no file", wanted="a kubeconfig")
     where = str(files[0][0])

@@ -10,7 +10,7 @@ from click.shell_completion import CompletionItem
 from numaplace.model.errors import InputError
 
 try:
-    from numaplace.adapters.kube import Access, Key, default_paths, in_cluster, is_in_cluster, load_kubeconfig
+    from numaplace.adapters.kube import Access, Key, default_paths, existing, in_cluster, is_in_cluster, load_kubeconfig
     from numaplace.adapters.kube.kubeconfig import context_names
 except ModuleNotFoundError as error:
     raise InputError(
@@ -45,7 +45,7 @@ def with_access_options(command: Callable[..., None]) -> Callable[..., None]:
             click.option(
                 "--kubeconfig",
                 type=click.Path(path_type=Path),
-                help="Kubeconfig to use  [default: the Pod's service account, elsewhere as kubectl]",
+                help="Kubeconfig to use  [default: as kubectl; in a Pod without one its service account]",
             ),
             click.option(
                 "--context", shell_complete=_contexts, help="Context of the kubeconfig  [default: its current one]"
@@ -57,10 +57,14 @@ def with_access_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def find_access(kubeconfig: Path | None, context: str | None) -> Access:
-    """How to reach the cluster that the options mean."""
-    if kubeconfig is None and context is None and is_in_cluster():
+    """How to reach the cluster that is meant, looked for as kubectl does.
+
+    The options count first, then KUBECONFIG, then the file in the home folder, then the service account of the Pod.
+    """
+    paths = default_paths() if kubeconfig is None else (kubeconfig,)
+    if kubeconfig is None and context is None and not existing(paths) and is_in_cluster():
         return in_cluster()
-    return load_kubeconfig(default_paths() if kubeconfig is None else (kubeconfig,), context or "")
+    return load_kubeconfig(paths, context or "")
 
 
 def lease_key(text: str) -> Key:

@@ -151,7 +151,7 @@ def planner(
 ) -> None:
     """Give the Pods that wait at the gate numaplace.dev/plan their places, until told to end.
 
-    Inside a cluster the service account of the Pod is used, elsewhere a kubeconfig.
+    The cluster is found as kubectl finds it; in a Pod without a kubeconfig its service account is used.
     """
     door = _door(extender, extender_tls, extender_clients)
     settings = replace(
