@@ -113,6 +113,8 @@ def test_what_is_kept_up_to_date_answers_as_what_is_made_anew(town: Town, steps:
     for step in steps:
         town.happens(step)
         index, anew = town.keeper.refresh(), NodeIndex(town.keeper.state, town.settings)
+        holders = [uid for node in anew.nodes.values() for uid in node.holders]
+        assert len(holders) == len(set(holders))  # nobody stands in two books
         assert index.nodes.keys() == anew.nodes.keys()
         assert index.company.repels is anew.company.repels
         for request in town.kinds:

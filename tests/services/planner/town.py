@@ -6,7 +6,7 @@ Nothing is written and no time passes by itself; a plan stays where the planner'
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any, cast
 
@@ -133,6 +133,7 @@ class Hands:
         self.given_up.append(pod.uid)
 
     def lift(self, pod: LivePod) -> None: ...
+    def room_came(self, nodes: Collection[NodeName]) -> None: ...
     def mend(self, pod: LivePod, why: Refusal) -> None: ...
     def restore(self, pod: LivePod, allocation: Allocation) -> None: ...
 
@@ -244,8 +245,7 @@ class Town:
         self.keeper.see_pod(LivePod(asks.uid, asks.namespace, asks.name, asks, **more))
 
     def _add(self, which: int, how: int) -> None:
-        asked = how % 4 == 0
-        self._new(self._ours, which, asked=asked, gates=() if asked else (keys.PLAN_GATE,))
+        self._new(self._ours, which, asked=how % 2 == 0, gates=() if how % 4 == 0 else (keys.PLAN_GATE,))
 
     def _run(self, which: int, how: int) -> None:
         self._new(self._others, which, node=self._name(how))
@@ -287,8 +287,8 @@ class Town:
             self.keeper.see_pod(pod)
 
     def _fail_asked(self, which: int, how: int) -> None:
-        """The scheduler's own rules refuse the planned node."""
-        if one := self._promised(which, Stage.OPEN):
+        """The scheduler's own rules refuse the planned node; it may know earlier than we that the gate is gone."""
+        if (one := self._promised(which, Stage.WAITS, Stage.OPEN)) and one[0].asked:
             pod, promised = one
             self.places.failed(pod, promised.node, [self._name(how)])
 

@@ -14,6 +14,7 @@ from numaplace.decide.track import (
     PodGranted,
     PodHeld,
     PodRelabelled,
+    PodReleased,
     ReportArrived,
     reduce,
 )
@@ -68,12 +69,18 @@ class Book:
         return sorted(self._ending)
 
     def take(self, name: NodeName, event: PodHeld | PodGranted | PodBound) -> Refusal | None:
-        """Write a Pod into a node's book; a Refusal if the node is not there, or what it is to have is taken."""
+        """Write a Pod into a node's book, and out of any other's.
+
+        A Refusal if the node is not there, or what the Pod is to have is taken; then it keeps what it has.
+        """
         if name not in self.nodes:
             return Refusal(Code.NODE_RULE, f"node {name} is not there", name)
         uid, known = event.request.uid, event.request.uid in self.nodes[name].holders
         refusal = self.apply(name, event)
         if refusal is None:
+            elsewhere = self.where.get(uid, name)
+            if elsewhere != name:
+                self.apply(elsewhere, PodReleased(uid, elsewhere))
             self.where[uid] = name
             if not known:
                 self._joined.append(event.request)

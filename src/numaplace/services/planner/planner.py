@@ -235,8 +235,8 @@ class Planner:
     def stuck(self, pod: LivePod, node: NodeName) -> None:
         """The scheduler says no to the node: leave it alone. The Pod is planned again, or must go if it cannot be."""
         now = self._keeper.pods.get(pod.uid)
-        if now is None or now.stage not in (Stage.OPEN, Stage.RELEASED):
-            return  # it is bound by now, and what it was promised is its own
+        if now is None or now.stage not in (Stage.WAITS, Stage.OPEN, Stage.RELEASED):
+            return  # it is bound by now, and what it was promised is its own; the gate may be older news than the word
         self._metrics.failures.labels("stuck").inc()
         first = pod.stays_open and self._rests.failed(pod.uid) == 1  # the scheduler may only hear late what came free
         if isinstance(pod.asks, PodRequest):

@@ -66,5 +66,4 @@ class Places:
         answer = place_on(state, pod.asks, self._keeper.settings)
         if isinstance(answer, Refusal):
             return answer
-        self._keeper.release(pod.uid)
         return self._planner.hold(pod.asks, answer)
