@@ -56,7 +56,7 @@ def test_the_pods_own_account_is_used_where_no_file_is_there_and_nothing_was_ask
             find_access(*asked)
 
 
-def test_outside_of_a_pod_the_file_that_is_missing_is_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outside_of_a_pod_the_file_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST")
     with pytest.raises(InputError, match=r"\.kube/config: found no file; expected a kubeconfig"):
         find_access(None, None)

@@ -18,6 +18,15 @@ KUBECONFIG = {
     "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
 }
 
+ABOUT_THE_EXTENDER = [
+    ("--extender-deadline", "4"),
+    ("--extender-for", "default-scheduler"),
+    ("--extender-pins",),
+    ("--extender-tls", "tls.crt", "tls.key"),
+    ("--extender-clients", "ca.crt"),
+    ("--ungate-after", "60"),
+]
+
 
 def complaint(*options: str) -> str:
     result = CliRunner().invoke(planner, options)
@@ -59,11 +68,27 @@ def test_a_log_line_is_one_json_object() -> None:
         (("--lease", "no-namespace"), "--lease: found 'no-namespace'; expected NAMESPACE/NAME"),
         (("--advertise", "10.0.0.1"), "--advertise: found '10.0.0.1'; expected HOST:PORT"),
         (("--extender", "8481"), "--extender: found '8481'; expected HOST:PORT"),
-        (("--extender-clients", "ca.crt"), "--extender-clients: found no --extender-tls; expected both"),
-        (("--ungate-after", "60"), "--ungate-after: found 60; expected --extender beside it"),
+        (
+            ("--extender", "[::]:8481", "--extender-clients", "ca.crt"),
+            "--extender-clients: found no --extender-tls; expected both",
+        ),
     ],
 )
 def test_options_that_cannot_be_are_refused_in_a_sentence(tmp_path: Path, options: tuple[str, str], said: str) -> None:
     config = tmp_path / "config"
     config.write_text(json.dumps(KUBECONFIG))
     assert complaint("--kubeconfig", str(config), *options).startswith(said)
+
+
+@pytest.mark.parametrize("option", ABOUT_THE_EXTENDER, ids=[option for option, *_ in ABOUT_THE_EXTENDER])
+def test_options_about_the_extender_are_refused_without_it(tmp_path: Path, option: tuple[str, ...]) -> None:
+    config = tmp_path / "config"
+    config.write_text(json.dumps(KUBECONFIG))
+    assert complaint("--kubeconfig", str(config), *option).startswith(
+        f"{option[0]}: found no --extender; expected --extender HOST:PORT beside it"
+    )
+
+
+def test_no_option_about_the_extender_is_forgotten() -> None:
+    known = {option for one in planner.params for option in one.opts}
+    assert {one for one in known if one.startswith("--extender-")} <= {option for option, *_ in ABOUT_THE_EXTENDER}

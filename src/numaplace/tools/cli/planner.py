@@ -11,7 +11,7 @@ import msgspec
 
 from numaplace.model.errors import InputError
 from numaplace.model.settings import Settings
-from numaplace.tools.cli.settings import settings_options
+from numaplace.tools.cli.settings import is_written, settings_options
 
 try:
     from numaplace.adapters.kube import Access
@@ -60,6 +60,15 @@ _LIMITS = (
         "ungate_after_s",
         "Let Pods with cards that wait longer leave the gate, so that autoscalers see them; needs --extender.",
     ),
+)
+# What means nothing without --extender, by its name as a parameter.
+_OF_THE_EXTENDER = (
+    "extender_deadline",
+    "extender_for",
+    "extender_pins",
+    "extender_tls",
+    "extender_clients",
+    "ungate_after",
 )
 
 
@@ -160,9 +169,6 @@ def planner(
         extender_for=() if door is None else extender_for,
         extender_pins=extender_pins,
     )
-    if door is None and limits.ungate_after_s is not None:
-        wanted = "--extender beside it: without it a Pod that left the gate would go anywhere"
-        raise InputError("--ungate-after", found=f"{limits.ungate_after_s:g}", wanted=wanted)
     known_as = _address("--advertise", advertise).known_as if advertise else ""
     address = replace(_address("--listen", listen), advertised=known_as)
     seat = Seat(lease_key(lease or f"{access.namespace}/{LEASE}"), name, Times.of(lease_duration))
@@ -171,12 +177,15 @@ def planner(
 
 
 def _door(text: str, tls: tuple[Path, Path] | None, clients: Path | None) -> DoorAddress | None:
+    if not text:
+        for option in filter(is_written, _OF_THE_EXTENDER):
+            wanted = "--extender HOST:PORT beside it, since it is about those who ask there"
+            raise InputError(f"--{option.replace('_', '-')}", found="no --extender", wanted=wanted)
+        return None
     if clients is not None and tls is None:
         raise InputError(
             "--extender-clients", found="no --extender-tls", wanted="both, since it is TLS that tells who asks"
         )
-    if not text:
-        return None
     address = _address("--extender", text)
     return DoorAddress(address.host, address.port, None if tls is None else TlsFiles(*tls, clients))
 
