@@ -12,6 +12,7 @@ from numaplace.model import keys
 from numaplace.model.settings import Settings, Weights
 from numaplace.tools.cli.planner import planner
 from tests.chart.rendered import CHART, IMAGE, SPACE, Thing, helm, named, template, things
+from tests.recorded import ROOT
 
 CLUSTER_WIDE = {
     "ClusterRole",
@@ -61,6 +62,19 @@ EVERYTHING = {
 }
 
 
+def extender(**values: Any) -> dict[str, Any]:
+    """Values with an extender."""
+    return {"planner": {"extender": {"enabled": True, **values}}}
+
+
+def scheduler_entry(**values: Any) -> Thing:
+    """What the scheduler is to be told of an extender with these values."""
+    told = named(things(values=extender(**values)), "ConfigMap", "numaplace-scheduler-config")["data"]
+    (entry,) = yaml.safe_load(told["scheduler-config.yaml"])["extenders"]
+    found: Thing = entry
+    return found
+
+
 def refusal(values: dict[str, Any], *options: str) -> str:
     """What helm says of values, or of a cluster, that the chart does not take."""
     done = template(*options, values=values)
@@ -92,6 +106,12 @@ def test_helm_finds_nothing_wrong() -> None:
         ({"cluster": {"schedulers": []}}, "at '/cluster/schedulers': minItems: got 0, want 1"),
         ({"planner": {"weights": {"luck": 1}}}, "invalid propertyName 'luck'"),
         ({"planner": {"leaseSeconds": 1}}, "at '/planner/leaseSeconds': minimum: got 1, want 2"),
+        (extender(ungateAfterSeconds=0.5), "at '/planner/extender/ungateAfterSeconds': minimum: got 0.5, want 1"),
+        (
+            extender(clientAuthority=True),
+            "planner.extender.clientAuthority: found true without planner.extender.tlsSecret; expected both",
+        ),
+        (extender(port=8480), "planner.extender.port: found 8480, which is planner.port; expected another one"),
     ],
 )
 def test_wrong_values_are_refused_by_name(values: dict[str, Any], said: str) -> None:
@@ -184,18 +204,46 @@ def test_it_is_ready_when_it_says_so() -> None:
 
 
 def test_the_schedulers_configuration_fits_what_is_installed() -> None:
-    config = named(things(values=EVERYTHING), "ConfigMap", "numaplace-scheduler-config")["data"][
-        "scheduler-config.yaml"
-    ]
-    (entry,) = yaml.safe_load(config)["extenders"]
+    told = named(things(values=EVERYTHING), "ConfigMap", "numaplace-scheduler-config")["data"]
+    (entry,) = yaml.safe_load(told["scheduler-config.yaml"])["extenders"]
     copied = yaml.safe_load((CHART / "files" / "scheduler-config.yaml").read_text())["extenders"][0]
-    fitted = {"urlPrefix", "httpTimeout", "managedResources"}
+    fitted = {"urlPrefix", "httpTimeout", "managedResources", "enableHTTPS", "tlsConfig"}
     assert entry["urlPrefix"] == "https://10.0.0.7:8481/v1"
-    assert entry["httpTimeout"] == "5s"
+    assert entry["httpTimeout"] == "5000ms"
     assert [one["name"] for one in entry["managedResources"]] == ["gpu.example/card", "rdma/hca"]
     assert {key: entry[key] for key in entry if key not in fitted} == {
         key: copied[key] for key in copied if key not in fitted
     }
+
+
+def test_the_scheduler_is_told_of_tls_where_the_planner_speaks_it() -> None:
+    assert {"enableHTTPS", "tlsConfig"} & scheduler_entry().keys() == set()
+    server = {"serverName": f"numaplace-extender.{SPACE}.svc", "caFile": "/etc/kubernetes/numaplace/ca.crt"}
+    client = {
+        "certFile": "/etc/kubernetes/numaplace/client.crt",
+        "keyFile": "/etc/kubernetes/numaplace/client.key",
+    }
+    for values, trust in ({}, server), ({"clientAuthority": True}, server | client):
+        entry = scheduler_entry(tlsSecret="planner-tls", **values)
+        assert entry["urlPrefix"].startswith("https://")
+        assert (entry["enableHTTPS"], entry["tlsConfig"]) == (True, trust)
+        page = (ROOT / "docs" / "reference" / "extender.md").read_text()
+        assert [text for text in trust.values() if text.replace(SPACE, "NAMESPACE") not in page] == []
+
+
+@pytest.mark.parametrize(
+    ("address", "host"), [("", f"numaplace-extender.{SPACE}.svc"), ("10.0.0.7", "10.0.0.7"), ("fd00::1", "[fd00::1]")]
+)
+def test_an_address_of_either_family_makes_a_url(address: str, host: str) -> None:
+    assert scheduler_entry(clusterIP=address)["urlPrefix"] == f"http://{host}:8481/v1"
+
+
+def test_the_extender_answers_until_its_service_has_dropped_the_pod() -> None:
+    def lifecycle(**values: Any) -> object:
+        return planner_pod(**values)["spec"]["containers"][0].get("lifecycle")
+
+    assert lifecycle(**extender()) == {"preStop": {"sleep": {"seconds": 2}}}
+    assert lifecycle() is None
 
 
 def test_only_a_planner_that_the_scheduler_asks_may_bind() -> None:

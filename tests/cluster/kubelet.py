@@ -143,9 +143,11 @@ class _Kept:
         return True
 
     async def _end(self, grace_s: float) -> None:
-        """SIGTERM, then the grace, then SIGKILL; the Pod is gone when its process is."""
+        """What comes before, SIGTERM, SIGKILL after the grace; the Pod is gone when its process is."""
         deadline_s = time.monotonic() + grace_s
         self._note("told to end")
+        hook = self._process.spec.get("lifecycle", {}).get("preStop", {})
+        await asyncio.sleep(hook.get("sleep", {}).get("seconds", 0))
         if self._process.running.poll() is None:
             self._process.running.send_signal(signal.SIGTERM)
         while (code := self._process.running.poll()) is None and time.monotonic() < deadline_s:

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 import pytest_asyncio
+import yaml
 
 from numaplace.adapters.kube import Key, Kube, Resource, StatusError, read_lease, strategic
 from numaplace.adapters.kube.credentials import Credential, Fixed
@@ -52,6 +53,7 @@ WITH_EXTENDER = {
     "planner": {"extender": {"enabled": True, "schedulers": [ASKING], "tlsSecret": "extender"}},
 }
 
+CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap")
 BUDGETS = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget")
 
 Story = list[tuple[str, str]]
@@ -226,9 +228,11 @@ async def asks_over_tls(installed: Installed, planners: Iterable[str]) -> None:
     """A scheduler asks the planner that stands by, which asks the one that leads."""
     leader = await installed.leader()
     (other,) = (installed.kubelet.running[name] for name in planners if name != leader)
-    trust = {"caFile": str(installed.plane.authority.certificate), "serverName": EXTENDER}
-    url = f"https://{other.address}:8481/v1"
-    with SchedulerProcess(installed.plane, configuration(url, [ASKING], enableHTTPS=True, tlsConfig=trust)):
+    told = msgspec.json.decode(await installed.admin.get(CONFIG_MAPS, "numaplace-scheduler-config", SPACE))
+    (entry,) = yaml.safe_load(told["data"]["scheduler-config.yaml"])["extenders"]
+    entry["urlPrefix"] = f"https://{other.address}:8481/v1"
+    entry["tlsConfig"]["caFile"] = str(installed.plane.authority.certificate)
+    with SchedulerProcess(installed.plane, configuration(entry.pop("urlPrefix"), [ASKING], **entry)):
         await installed.plans("asked", schedulerName=ASKING)
     _, metrics = other.page("http", "/metrics")
     assert b'numaplace_extender_answers_total{answer="forwarded",verb="bind"}' in metrics
