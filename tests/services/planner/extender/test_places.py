@@ -12,7 +12,9 @@ from tests.objects import OURS, admitted, container
 from tests.properties.pods import renamed
 from tests.services.planner.town import Town
 
-ASKS = replace(renamed(admitted(container(limits={"cpu": 1, "aliyun.com/gpu": 1}), annotations=OURS), "p"), uid=PodUid("p"))
+ASKS = replace(
+    renamed(admitted(container(limits={"cpu": 1, "aliyun.com/gpu": 1}), annotations=OURS), "p"), uid=PodUid("p")
+)
 
 
 def town_with(pod: LivePod) -> Town:
