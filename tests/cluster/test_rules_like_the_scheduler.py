@@ -18,7 +18,7 @@ import pytest
 
 from numaplace.adapters.kube import Key, Kube, Resource
 from numaplace.adapters.kube.resources import CLAIMS, NAMESPACES, NODES, PODS, STORAGE_CLASSES, VOLUMES
-from numaplace.decide.rules import Company, check, look_up
+from numaplace.decide.rules import Company, check, looked_up
 from numaplace.model.allocation import Allocation
 from numaplace.model.catalog import Catalog
 from numaplace.model.cluster import ClusterState, Holder, NodeState, node_state
@@ -225,9 +225,7 @@ async def _typed(admin: Kube, resource: Resource, kind: type[Any], space: str = 
 
 def _looked_up(pod: LivePod, catalog: Catalog) -> PodRequest:
     assert isinstance(pod.asks, PodRequest), pod.asks
-    rules = pod.asks.rules
-    volumes = look_up(pod.namespace, rules.claims, catalog)
-    return replace(pod.asks, rules=replace(rules, volumes=volumes))
+    return looked_up(pod.asks, catalog)
 
 
 async def _clear(admin: Kube, world: RandomCluster) -> None:

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from numaplace.decide.rules import Around, check, look_up
+from numaplace.decide.rules import Around, check
+from numaplace.decide.rules.volumes import look_up
 from numaplace.model.catalog import Catalog, Claim, StorageClass, Volume
 from numaplace.model.cluster import Holder, NodeState
 from numaplace.model.ids import NodeName, PodUid

@@ -24,7 +24,7 @@ from numaplace.decide.rules.around import Around, hinders, minds_others, reaches
 from numaplace.decide.rules.company import Company
 from numaplace.decide.rules.enabled import is_enabled
 from numaplace.decide.rules.relation import ELSEWHERE, Condition, Namespaces
-from numaplace.decide.rules.volumes import look_up, looked_up
+from numaplace.decide.rules.volumes import looked_up
 from numaplace.decide.rules.wishes import wishes_met
 from numaplace.model.cluster import NodeState
 from numaplace.model.refusal import Refusal
@@ -42,10 +42,10 @@ __all__ = [
     "check_node",
     "check_present",
     "check_promised",
+    "check_volumes",
     "daemon_belongs",
     "hinders",
     "is_enabled",
-    "look_up",
     "looked_up",
     "minds_others",
     "node_rules_key",
@@ -99,6 +99,11 @@ def check_node(request: PodRequest, node: NodeRules, settings: Settings) -> Refu
         or taints.refuse(request, node)
         or volumes.refuse(request, node)
     )
+
+
+def check_volumes(request: PodRequest, node: NodeRules) -> Refusal | None:
+    """The one rule about claims, for a Pod of which nothing else has changed."""
+    return volumes.refuse(request, node)
 
 
 def check_present(

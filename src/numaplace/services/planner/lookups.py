@@ -22,6 +22,7 @@ class Lookups:
     def __init__(self) -> None:
         self.namespaces: dict[str, Mapping[str, str]] = {}  # labels by name
         self._claims: dict[_ClaimKey, Claim] = {}
+        self._ahead: dict[_ClaimKey, Claim] = {}  # bound to a volume that is not told of yet
         self._volumes: dict[str, Volume] = {}
         self._classes: dict[str, StorageClass] = {}
         self._catalog = Catalog(self._claims, self._volumes, self._classes)
@@ -57,15 +58,27 @@ class Lookups:
         match entry:
             case Namespace(name, labels):
                 self.namespaces[name] = labels
-            case Claim(namespace, name):
-                self._claims[namespace, name] = entry
-                if entry.volume:
-                    self._claim_of[entry.volume] = (namespace, name)
+            case Claim():
+                self._see_claim(entry)
             case Volume(name):
                 self._volumes[name] = entry
+                for claim in [one for one in self._ahead.values() if one.volume == name]:
+                    self._see_claim(claim)
             case StorageClass(name):
                 self._classes[name] = entry
         return self._readers(entry)
+
+    def _see_claim(self, claim: Claim) -> None:
+        """One that is bound just now stays as it was until its volume is known: another watch tells of that."""
+        key = (claim.namespace, claim.name)
+        before = self._claims.get(key)
+        if claim.bound and before is not None and not before.bound and claim.volume not in self._volumes:
+            self._ahead[key] = claim
+            return
+        self._ahead.pop(key, None)
+        self._claims[key] = claim
+        if claim.volume:
+            self._claim_of[claim.volume] = key
 
     def lose(self, entry: Entry) -> frozenset[PodUid]:
         """Something of this name is there no more; the Pods that must be read anew."""
@@ -73,6 +86,7 @@ class Lookups:
             case Namespace(name):
                 self.namespaces.pop(name, None)
             case Claim(namespace, name):
+                self._ahead.pop((namespace, name), None)
                 known = self._claims.pop((namespace, name), None)
                 if known is not None and self._claim_of.get(known.volume) == (namespace, name):
                     del self._claim_of[known.volume]

@@ -6,8 +6,9 @@ as long as it can be true.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
-from numaplace.decide.rules import check_promised
+from numaplace.decide.rules import check_promised, check_volumes
 from numaplace.decide.track import PodBound, PodEnded, PodGranted, PodHeld, PodReleased, absent, rivals, unusable
 from numaplace.model.allocation import Allocation
 from numaplace.model.cluster import Holder, NodeState, Phase
@@ -86,11 +87,23 @@ class Stages:
     def _wait(self, pod: LivePod) -> None:
         """Its plan is ours to make: what we have promised counts, not what the object says, which may be older."""
         holder = self._book.holder(pod.uid)
-        if holder is not None and holder.request == pod.asks:
+        if holder is not None and (holder.request == pod.asks or self._is_kept(pod, holder)):
             return
         self.release(pod.uid)  # it asks something else now
         restored = self._restored(pod) if self.restoring else None
         self._news.append(Waits(pod) if restored is None else Resumes(pod, restored))
+
+    def _is_kept(self, pod: LivePod, holder: Holder) -> bool:
+        """Whether only its claims came to something else, and the promised node still takes it: that is booked.
+
+        A claim that waits for its Pod's node is given that node, and then its volume, while the Pod is being bound.
+        """
+        asks, promised = pod.asks, holder.allocation
+        if isinstance(asks, Refusal) or promised is None or not _differs_by_volumes(holder.request, asks):
+            return False
+        if check_volumes(asks, self._book.nodes[promised.node].rules) is not None:
+            return False
+        return self._book.take(promised.node, PodHeld(asks, promised, self._clock())) is None
 
     def _restored(self, pod: LivePod) -> Allocation | None:
         """The promise of the planner before us, held again, if the Pod tells of one and it is still good."""
@@ -232,6 +245,10 @@ def order_of(pod: LivePod) -> tuple[int, float, str, str]:
     """Who was there first keeps what he has: bound Pods before promised ones, the older before the younger."""
     created_s = pod.asks.created_s if isinstance(pod.asks, PodRequest) else 0.0
     return (_ORDER[pod.stage], created_s, pod.namespace, pod.name)
+
+
+def _differs_by_volumes(before: PodRequest, now: PodRequest) -> bool:
+    return replace(before, rules=replace(before.rules, volumes=now.rules.volumes)) == now
 
 
 def _elsewhere(pod: LivePod, to: NodeName) -> Refusal:
