@@ -108,3 +108,19 @@ def test_a_full_disk_is_one_sentence(lines: int) -> None:
 def test_a_name_in_a_complaint_cannot_move_the_cursor() -> None:
     done = run("show", "--sysroot", "absent\x1b[31m\u202e")
     assert done.stderr.startswith("numaplace: absent?[31m?: found nothing")
+
+
+@pytest.mark.parametrize("command", ["status", "planner", "ungate"])
+def test_a_package_that_is_not_installed_is_named_with_the_way_to_get_it(command: str) -> None:
+    code = f"import sys; sys.modules['aiohttp'] = None; sys.argv[1:] = ['{command}', '--help']\n"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}from numaplace.tools.cli import main; main()"],
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"numaplace: numaplace {command}: found no package aiohttp; expected what `make venv` installs in a checkout, "
+        "or there `pip install '.[planner]'`\n"
+    )

@@ -7,15 +7,9 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
+from numaplace.adapters.kube import Access, Key, default_paths, existing, in_cluster, is_in_cluster, load_kubeconfig
+from numaplace.adapters.kube.kubeconfig import context_names
 from numaplace.model.errors import InputError
-
-try:
-    from numaplace.adapters.kube import Access, Key, default_paths, existing, in_cluster, is_in_cluster, load_kubeconfig
-    from numaplace.adapters.kube.kubeconfig import context_names
-except ModuleNotFoundError as error:
-    raise InputError(
-        "numaplace", found=f"no package {error.name}", wanted="pip install numaplace[kube] for commands on a cluster"
-    ) from None
 
 
 def access_options(command: Callable[..., None]) -> Callable[..., None]:

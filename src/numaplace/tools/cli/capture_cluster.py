@@ -28,7 +28,8 @@ from numaplace.wire.cluster import write_cluster
 def capture_cluster(source: Source, output: str, ours: bool, anonymise: bool) -> None:
     """Write down nodes, reports and Pods, the oldest Pod first, with the fields that numaplace reads and no others.
 
-    Images, commands, environments and volumes' contents are not among them.
+    Images, commands, environments and volumes' contents are not among them. Needs the right
+    to list Nodes, NodeResourceTopologies and Pods, and to get the planner's Lease.
     """
     folder = None if output == STANDARD_INPUT else Path(output).parent
     try:

@@ -23,7 +23,8 @@ from numaplace.tools.show.plain import plain
 def explain_pod(source: Source, name: str, namespace: str | None, only_node: str, output: str) -> None:
     """Say how a Pod of a cluster stands: where it lies and why there, or what it lacks on each node.
 
-    Needs no more than the right to list Nodes, NodeResourceTopologies and Pods.
+    Needs the right to list Nodes, NodeResourceTopologies and Pods, and to get the
+    planner's Lease; without the Lease the options count, and a note says so.
     """
     space, bare = _named(name, namespace, source.namespace)
     found = standing_of(source.reading(), space, bare, only_node)

@@ -9,19 +9,13 @@ from pathlib import Path
 import click
 import msgspec
 
+from numaplace.adapters.kube import Access
 from numaplace.model.errors import InputError
 from numaplace.model.settings import Settings
+from numaplace.services.planner import LEASE, Address, DoorAddress, Limits, Seat, Times, TlsFiles, serve
+from numaplace.services.planner.logs import log_to_stderr
+from numaplace.tools.cli.access import access_options, lease_key
 from numaplace.tools.cli.settings import is_written, settings_options
-
-try:
-    from numaplace.adapters.kube import Access
-    from numaplace.services.planner import LEASE, Address, DoorAddress, Limits, Seat, Times, TlsFiles, serve
-    from numaplace.services.planner.logs import log_to_stderr
-    from numaplace.tools.cli.access import access_options, lease_key
-except ModuleNotFoundError as error:
-    raise InputError(
-        "numaplace planner", found=f"no package {error.name}", wanted="pip install numaplace[planner]"
-    ) from None
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 

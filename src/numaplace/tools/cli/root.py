@@ -17,7 +17,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from numaplace import __version__
-from numaplace.model.errors import BrokenPromiseError, NumaplaceError
+from numaplace.model.errors import BrokenPromiseError, InputError, NumaplaceError
 from numaplace.tools.show.plain import plain
 
 EXIT_BAD_INPUT = 2  # the status click itself uses for a wrong option
@@ -71,7 +71,13 @@ class LazyGroup(click.Group):
         if entry is None:
             return None
         module, _, attribute = entry.target.partition(":")
-        command = getattr(import_module(module), attribute)
+        try:
+            command = getattr(import_module(module), attribute)
+        except ModuleNotFoundError as error:  # those that only commands on a cluster need may be left out
+            if error.name is None or error.name.partition(".")[0] == __name__.partition(".")[0]:
+                raise
+            wanted = "what `make venv` installs in a checkout, or there `pip install '.[planner]'`"
+            raise InputError(f"numaplace {cmd_name}", found=f"no package {error.name}", wanted=wanted) from None
         if not isinstance(command, click.Command):
             raise TypeError(f"{entry.target} is not a click command")
         return command

@@ -11,23 +11,16 @@ import click
 from numaplace.model import keys
 from numaplace.model.errors import InputError
 from numaplace.model.settings import Settings
+from numaplace.services.planner import LEASE, Limits
+from numaplace.tools.cli.access import find_access, lease_key, with_access_options
 from numaplace.tools.cli.files import read_text
 from numaplace.tools.cli.settings import Choice, choice_options, is_written
+from numaplace.tools.live.capturing import Capture
+from numaplace.tools.live.reading import Reading, booked, read_cluster
+from numaplace.tools.live.told import Word
 from numaplace.tools.show.plain import plain
 from numaplace.wire.cluster import ClusterObjects, decode_cluster
 from numaplace.wire.settings import Told, decode
-
-try:
-    from numaplace.services.planner import LEASE, Limits
-    from numaplace.tools.cli.access import find_access, lease_key, with_access_options
-    from numaplace.tools.live.capturing import Capture
-    from numaplace.tools.live.reading import Reading, booked, read_cluster
-    from numaplace.tools.live.told import Word
-except ModuleNotFoundError as error:
-    raise InputError(
-        "numaplace", found=f"no package {error.name}", wanted="pip install numaplace[planner] for commands on a cluster"
-    ) from None
-
 
 USUAL_NAMESPACE = "numaplace-system"  # where the how-to installs the chart
 

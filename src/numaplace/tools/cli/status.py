@@ -24,7 +24,8 @@ def status(source: Source, nodes: tuple[str, ...], waiting: bool, namespace: str
     """Say who holds what, node by node and NUMA node by NUMA node, and who waits.
 
     Reads Nodes, their reports and Pods from the API server, as the planner does, and
-    needs no more than the right to list them.
+    the planner's Lease, which tells how it is set up. Needs the right to list the
+    former and to get the latter; without the Lease the options count, and a note says so.
     """
     reading = source.reading()
     missing = sorted(set(nodes) - set(reading.keeper.state.nodes))
