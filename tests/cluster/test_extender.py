@@ -118,6 +118,22 @@ async def test_where_pins_are_wanted_only_pods_that_were_never_gated_are_hinted(
     assert len({thing for one in pods for thing in things_of(one)}) == 12 * (2 + 12)
 
 
+async def test_a_scheduler_that_does_not_ask_yet_goes_where_the_pins_lead(
+    plane: ControlPlane, stage: Stage, port: int
+) -> None:
+    await stage.nodes(alike(4))
+    names = [f"w{i}" for i in range(12)]
+    silent = {**configuration("http://nobody.invalid"), "extenders": []}
+    asked = ("--extender", f"127.0.0.1:{port}", "--extender-pins", *FOR)
+    with SchedulerProcess(plane, silent), PlannerProcess(plane, "asked", *asked) as planner:
+        await stage.add(*map(waiting, names))
+        pods = await stage.until_bound(*names)
+        assert counted(planner, "filter", "confirmed") == 0
+    assert misplaced(pods) == []
+    assert [pin_of(one) for one in pods] == [one["spec"]["nodeName"] for one in pods]
+    assert len({thing for one in pods for thing in things_of(one)}) == 12 * (2 + 12)
+
+
 @pytest.mark.usefixtures("scheduler", "planner")
 async def test_pods_without_cards_are_pinned_and_plain_ones_are_left_alone(stage: Stage) -> None:
     await stage.nodes(alike(2))

@@ -21,7 +21,10 @@ from tests.cluster.stage import GATE, gone, listed
 from tests.docs.console import Command, output_matches, read_commands
 from tests.recorded import ROOT
 
-PAGES = [ROOT / "docs" / "how-to" / f"{name}.md" for name in ("install", "install-managed", "uninstall")]
+PAGES = [
+    ROOT / "docs" / f"{name}.md"
+    for name in ("how-to/install", "how-to/install-managed", "reference/extender", "how-to/uninstall")
+]
 NOT_HERE = {  # and why
     "podman build": "there is nothing here that builds images",
     "podman push": "the same",
