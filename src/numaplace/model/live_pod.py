@@ -74,6 +74,11 @@ class LivePod:
         return self.asked and not (self.pinned_at_gate and pinned)
 
     @property
+    def strayed(self) -> bool:
+        """Whether it is bound to another node than its annotation says."""
+        return self.node is not None and self.allocation is not None and self.allocation.node != self.node
+
+    @property
     def pin(self) -> NodeName | None:
         """The one node that its required affinity allows by name, or None."""
         return None if isinstance(self.asks, Refusal) else pin_of(self.asks.rules)

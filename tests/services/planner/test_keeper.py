@@ -1,6 +1,8 @@
 """The keeper's book depends on what there is in the cluster, not on the order in which it was told."""
 
+import json
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -12,9 +14,10 @@ from numaplace.decide.place import NodeIndex
 from numaplace.decide.track import violations
 from numaplace.model import keys
 from numaplace.model.ids import NodeName, PodUid
+from numaplace.model.request import PodRequest
 from numaplace.services.planner.keeper import Keeper
 from numaplace.services.planner.limits import Limits
-from numaplace.services.planner.news import Broken, Resumes, Waits
+from numaplace.services.planner.news import Arrived, Broken, Resumes, Strayed, Waits
 from numaplace.wire import allocation as allocation_wire
 from numaplace.wire.live_pod import live_pod_of
 from numaplace.wire.nodes import NodeObject, ReportObject, node_of
@@ -133,6 +136,50 @@ def test_a_node_that_goes_and_comes_back_has_its_pods_again() -> None:
     keeper.see_node(node_of(CLUSTER[0][1], "node"))
     assert book(keeper) == book(WHOLE)
     assert keeper.refresh().nodes == keeper.state.nodes
+
+
+STRAYED = pod("strayed", one_gpu(GPUS[0], "0,8", node="n2"), nodeName="n1")
+WAITED = {"type": keys.PLANNED, "status": "True", "reason": "Placed"}
+ARRIVED = pod("arrived", nodeName="n1", status={"conditions": [WAITED]})
+SAYS_IT_WAITS = pod("refused", nodeName="n1", status={"conditions": [{**WAITED, "status": "False"}]})
+
+
+def arrivals(keeper: Keeper) -> list[tuple[str, str]]:
+    """What people are to be told of Pods that are bound."""
+    return [(type(news).__name__, news.pod.name) for news in keeper.news() if isinstance(news, Arrived | Strayed)]
+
+
+def test_a_pod_is_said_to_be_bound_once() -> None:
+    keeper = keeper_told(CLUSTER, len(CLUSTER))
+    arrivals(keeper)
+    bound = [live_pod_of(thing, SETTINGS) for _, thing in (ARRIVED, STRAYED)]
+    for one in bound:
+        keeper.see_pod(one)
+    assert arrivals(keeper) == [("Arrived", "arrived"), ("Arrived", "strayed"), ("Strayed", "strayed")]
+    for one in bound:
+        keeper.see_pod(one)
+    keeper.lose_node(NodeName("n1"))
+    keeper.see_node(node_of(CLUSTER[0][1], "node"))
+    keeper.lose_report(NodeName("n1"))
+    keeper.close()
+    keeper.open()
+    assert arrivals(keeper) == []
+
+
+def test_only_who_still_says_that_it_waits_is_said_to_be_bound_at_a_start() -> None:
+    things = [*CLUSTER, ARRIVED, STRAYED, SAYS_IT_WAITS]
+    assert arrivals(keeper_told(things, len(things))) == [("Arrived", "refused")]
+
+
+def test_a_pod_whose_annotation_is_older_than_its_promise_has_not_strayed() -> None:
+    things = [*CLUSTER, pod("moved", one_gpu(GPUS[3], "5,13", node="n2"), gates=(keys.PLAN_GATE,))]
+    keeper = keeper_told(things, len(things))
+    asks = keeper.pods[PodUid("moved")].asks
+    assert isinstance(asks, PodRequest)
+    assert keeper.hold(asks, allocation_wire.decode(json.dumps(one_gpu(GPUS[3], "5,13")), "promise")) is None
+    arrivals(keeper)
+    keeper.see_pod(replace(keeper.pods[PodUid("moved")], gates=(), node=NodeName("n1")))
+    assert arrivals(keeper) == [("Arrived", "moved")]
 
 
 def test_pods_that_go_leave_no_trace() -> None:

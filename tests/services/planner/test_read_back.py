@@ -159,16 +159,19 @@ async def test_a_pod_that_only_its_node_still_knows_keeps_what_it_uses(gpus: lis
 
 async def test_a_pod_that_was_bound_elsewhere_floats_there_and_is_told() -> None:
     async with world_of(nodes_of(2), scheduling=False) as world:
-        world.start()
+        first = world.start()
         world.add(gated("p", gpus=2, cpus=6))
         await world.until(lambda: bool(pin_of(world.pod("p"))))
         world.bind("p", "n2")
         await world.until(lambda: len(world.events("NumaStrayed")) == 1)
+        await world.kill(first)
+        world.start()
         world.add(gated("q", gpus=2, cpus=6), gated("r", gpus=2, cpus=6), gated("s", gpus=2, cpus=6))
         world.scheduling = True
         await world.until(lambda: all(pin_of(world.pod(name)) for name in "qrs"))
         pins = sorted(pin_of(world.pod(name)) for name in "qrs")
         assert pins == ["n1", "n1", "n2"]  # the cards of the stray Pod are nobody else's
+        assert len(world.events("NumaStrayed")) == 1
 
 
 async def test_an_owned_pod_whose_node_the_scheduler_refuses_is_evicted() -> None:

@@ -24,7 +24,7 @@ from numaplace.model.settings import Settings
 from numaplace.services.planner.book import Book
 from numaplace.services.planner.limits import Limits
 from numaplace.services.planner.lookups import Lookups
-from numaplace.services.planner.news import Joined, News, Renamed, Stuck, Unhinted
+from numaplace.services.planner.news import Arrived, Joined, News, Renamed, Strayed, Stuck, Unhinted
 from numaplace.services.planner.nodes import Nodes
 from numaplace.services.planner.residents import Residents
 from numaplace.services.planner.stages import Stages, order_of
@@ -123,6 +123,8 @@ class Keeper:
         for pod in sorted(self.pods.values(), key=order_of):
             self._note_stuck(pod)
             self._stages.place(pod)
+            if pod.stage is Stage.BOUND and pod.refused_with:
+                self._news.append(Arrived(pod))  # while nobody led: it still says that it waits
         self._stages.restoring = False
         self._book.take_changed()
         self.index = NodeIndex(self.state, self.settings, self._book.company)
@@ -159,6 +161,8 @@ class Keeper:
             self._stages.place(pod)
             if pod.stage is Stage.OPEN and pod.unschedulable:
                 self._note_failure(pod, before)
+            if pod.stage is Stage.BOUND and (before is None or before.stage is not Stage.BOUND):
+                self._note_arrival(pod)
 
     def lose_pod(self, uid: PodUid) -> None:
         """A Pod is there no more."""
@@ -231,6 +235,13 @@ class Keeper:
             self._stuck_since.setdefault(pod.uid, self._clock())
         else:
             self._stuck_since.pop(pod.uid, None)
+
+    def _note_arrival(self, pod: LivePod) -> None:
+        """The Pod was bound just now; whoever stands in a node's book since before is no news."""
+        self._news.append(Arrived(pod))
+        holder = self.holder(pod.uid)
+        if pod.strayed and (holder is None or holder.allocation is None):
+            self._news.append(Strayed(pod))
 
     def _note_failure(self, pod: LivePod, before: LivePod | None) -> None:
         """The scheduler found no node for a Pod without a pin: tell whether it has looked at the promised one.

@@ -34,7 +34,7 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class Strayed:
-    """The Pod is bound to another node than the planned one, and floats there."""
+    """The Pod was bound just now to another node than the planned one, and floats there."""
 
     pod: LivePod
 
@@ -49,7 +49,7 @@ class Altered:
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """The Pod is bound."""
+    """The Pod is bound: just now, or it still says that it waits."""
 
     pod: LivePod
 

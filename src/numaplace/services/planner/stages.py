@@ -18,7 +18,7 @@ from numaplace.model.refusal import Code, Refusal
 from numaplace.model.request import PodRequest
 from numaplace.model.settings import Settings
 from numaplace.services.planner.book import Book
-from numaplace.services.planner.news import Altered, Arrived, Broken, Left, News, Resumes, Strayed, Waits
+from numaplace.services.planner.news import Altered, Broken, Left, News, Resumes, Waits
 
 _ORDER = {Stage.BOUND: 0, Stage.ENDED: 1, Stage.RELEASED: 2, Stage.OPEN: 3, Stage.WAITS: 4, Stage.FOREIGN: 5}
 
@@ -153,11 +153,9 @@ class Stages:
         if holder is None or self._book.where[pod.uid] != name:
             self.release(pod.uid)
             self._arrive(pod, name, pod.asks if holder is None else holder.request)
-            self._news.append(Arrived(pod))
             return
         if holder.phase is Phase.HELD and holder.allocation is not None:
             self._book.take(name, PodGranted(holder.request, holder.allocation, self._clock()))
-            self._news.append(Arrived(pod))
         if holder.allocation is not None:
             self._heed(pod, name, holder)
         elif holder.request != pod.asks:
@@ -165,11 +163,8 @@ class Stages:
 
     def _arrive(self, pod: LivePod, name: NodeName, request: PodRequest | Refusal) -> None:
         """Bound, and the book of its node does not know it yet."""
-        if pod.allocation is None or isinstance(request, Refusal):
+        if pod.allocation is None or isinstance(request, Refusal) or pod.strayed:
             self._float(name, pod)
-        elif pod.allocation.node != name:
-            self._float(name, pod)
-            self._news.append(Strayed(pod))
         elif (refusal := self._claim(pod, request, pod.allocation, Phase.GRANTED)) is not None:
             self._float(name, pod)
             self._news.append(Broken(pod, refusal))
