@@ -83,14 +83,13 @@ class Nodes:
             return
         if name in self._reports.known:
             self._apply_report(name)
-        elif node.topology is not None:
-            self.lose_report(name)
+        else:
+            self._forget_machine(name)
 
     def lose_report(self, name: NodeName) -> None:
         """A report is gone: nothing is known of the node's machine."""
         self._reports.forget(name)
-        if name in self._book.nodes:
-            self._empty(name)
+        self._forget_machine(name)
 
     def pass_time(self) -> None:
         """What agents reported that are silent now is not built upon."""
@@ -102,6 +101,12 @@ class Nodes:
         self._book.apply(name, NodeSeen(name, self._rules[name]))
         if name in self._reports.known:
             self._apply_report(name)
+
+    def _forget_machine(self, name: NodeName) -> None:
+        """What was known of it is not built upon; a report that stays broken changes nothing again."""
+        node = self._book.nodes.get(name)
+        if node is not None and node.topology is not None:
+            self._empty(name)
 
     def _empty(self, name: NodeName) -> None:
         """Forget a node's book and book anew what there is; gated Pods that were promised a place there wait again."""
