@@ -182,6 +182,15 @@ def test_a_pod_whose_annotation_is_older_than_its_promise_has_not_strayed() -> N
     assert arrivals(keeper) == [("Arrived", "moved")]
 
 
+def test_nodes_that_go_together_are_gone_from_the_index_with_the_next_look() -> None:
+    keeper = keeper_told(CLUSTER, len(CLUSTER))
+    for name in ("n1", "n2"):
+        keeper.lose_node(NodeName(name))
+    assert keeper.refresh().nodes == {}
+    keeper.see_node(node_of(CLUSTER[0][1], "node"))
+    assert keeper.refresh().nodes == keeper.state.nodes
+
+
 def test_pods_that_go_leave_no_trace() -> None:
     keeper = keeper_told(CLUSTER, 0)
     for uid in ("floats", "on-its-way", "waits"):

@@ -35,8 +35,7 @@ from numaplace.model.settings import Settings
 
 TABLE_BYTES = 128 << 20  # for kinds of requests remembered at once ...
 ENTRY_BYTES = 10  # ... each with this much a node
-MAX_LOG = 1_000_000  # changes; past this the tables begin anew
-LOG_ENTRIES = 1 << 20  # changes of nodes between two fresh starts; keeps a long life from filling memory
+LOG_ENTRIES = 1 << 20  # changes of nodes; past this the tables begin anew, so that a long life fills no memory
 FEW = 4  # rows whose search costs less than vector operations on them
 MAX_ANSWERS = 200_000  # searches remembered; about 1 KB each
 
@@ -88,18 +87,21 @@ class NodeIndex:
         """Take new values of nodes in; new names are added."""
         if self._keeps_company:
             self.company.update(*nodes)
-        if all(self.rows.fits(node) for node in nodes) and len(self._log) < MAX_LOG:
+        if all(self.rows.fits(node) for node in nodes):
             self._log.extend(self.rows.put(node) for node in nodes)
             if len(self._log) > self._log_entries:
                 self._forget()
         else:
             self._start_over({**self.nodes, **{node.name: node for node in nodes}}.values())
 
-    def remove(self, name: NodeName) -> None:
-        """Forget a node."""
+    def remove(self, *names: NodeName) -> None:
+        """Forget nodes, all at once, since the rows begin anew; names that are not known are passed over."""
+        gone = self.rows.position.keys() & names
         if self._keeps_company:
-            self.company.remove(name)
-        self._start_over(node for node in self.rows.nodes if node.name != name)
+            for name in gone:
+                self.company.remove(name)
+        if gone:
+            self._start_over(node for node in self.rows.nodes if node.name not in gone)
 
     def best(self, request: PodRequest, closed: Collection[NodeName] = ()) -> Placement | None:
         """The best placement on any node that is not `closed`, or None; ties in rank go to the lower node name."""

@@ -108,9 +108,7 @@ class Keeper:
         """The index, brought up to date."""
         changed, nodes = self._book.take_changed(), self._book.nodes
         self.index.update(*(nodes[name] for name in changed if name in nodes))
-        for name in changed:
-            if name not in nodes and name in self.index.rows.position:
-                self.index.remove(name)
+        self.index.remove(*(changed - nodes.keys()))
         return self.index
 
     # --- what the watches tell
