@@ -38,13 +38,13 @@ def test_a_report_that_stays_broken_empties_its_node_once() -> None:
     told = []
     for second in range(3):
         with pytest.raises(InputError):
-            keeper.see_report(N1, broken(f"2026-01-01T00:00:0{second}Z"))
+            keeper.nodes.see_report(N1, broken(f"2026-01-01T00:00:0{second}Z"))
         told.append(freed(keeper))
     assert told == [[{N1}], [], []]
     state = keeper.node(N1)
     assert state is not None
     assert state.topology is None
-    keeper.see_report(N1, report())
+    keeper.nodes.see_report(N1, report())
     assert book(keeper) == book(keeper_told(CLUSTER, len(CLUSTER)))
 
 
@@ -53,6 +53,6 @@ def test_a_report_that_goes_twice_empties_its_node_once() -> None:
     keeper.news()
     told = []
     for _ in range(2):
-        keeper.lose_report(N1)
+        keeper.nodes.lose_report(N1)
         told.append(freed(keeper))
     assert told == [[{N1}], []]

@@ -60,14 +60,14 @@ CLUSTER: list[Tell] = [
 
 
 def keeper_told(things: Iterable[Tell], opened_after: int) -> Keeper:
-    keeper = Keeper(SETTINGS, Limits(), lambda: 0.0, lambda: 0.0)
+    keeper = Keeper(SETTINGS, Limits(), clock=lambda: 0.0, wall=lambda: 0.0)
     for number, (kind, thing) in enumerate(things):
         if number == opened_after:
             keeper.open()
         if kind == "node":
-            keeper.see_node(node_of(thing, "node"))
+            keeper.nodes.see(node_of(thing, "node"))
         elif kind == "report":
-            keeper.see_report(NodeName(thing.metadata.name), thing)
+            keeper.nodes.see_report(NodeName(thing.metadata.name), thing)
         else:
             keeper.see_pod(live_pod_of(thing, SETTINGS))
     if not keeper.is_open:
@@ -130,10 +130,10 @@ def test_what_is_kept_up_to_date_answers_as_what_is_made_anew(town: Town, steps:
 
 def test_a_node_that_goes_and_comes_back_has_its_pods_again() -> None:
     keeper = keeper_told(CLUSTER, len(CLUSTER))
-    keeper.lose_node(NodeName("n1"))
+    keeper.nodes.lose(NodeName("n1"))
     assert {who.split()[0] for who in book(keeper)} == {"n2"}
     assert NodeName("n1") not in keeper.refresh().nodes
-    keeper.see_node(node_of(CLUSTER[0][1], "node"))
+    keeper.nodes.see(node_of(CLUSTER[0][1], "node"))
     assert book(keeper) == book(WHOLE)
     assert keeper.refresh().nodes == keeper.state.nodes
 
@@ -158,9 +158,9 @@ def test_a_pod_is_said_to_be_bound_once() -> None:
     assert arrivals(keeper) == [("Arrived", "arrived"), ("Arrived", "strayed"), ("Strayed", "strayed")]
     for one in bound:
         keeper.see_pod(one)
-    keeper.lose_node(NodeName("n1"))
-    keeper.see_node(node_of(CLUSTER[0][1], "node"))
-    keeper.lose_report(NodeName("n1"))
+    keeper.nodes.lose(NodeName("n1"))
+    keeper.nodes.see(node_of(CLUSTER[0][1], "node"))
+    keeper.nodes.lose_report(NodeName("n1"))
     keeper.close()
     keeper.open()
     assert arrivals(keeper) == []
@@ -185,9 +185,9 @@ def test_a_pod_whose_annotation_is_older_than_its_promise_has_not_strayed() -> N
 def test_nodes_that_go_together_are_gone_from_the_index_with_the_next_look() -> None:
     keeper = keeper_told(CLUSTER, len(CLUSTER))
     for name in ("n1", "n2"):
-        keeper.lose_node(NodeName(name))
+        keeper.nodes.lose(NodeName(name))
     assert keeper.refresh().nodes == {}
-    keeper.see_node(node_of(CLUSTER[0][1], "node"))
+    keeper.nodes.see(node_of(CLUSTER[0][1], "node"))
     assert keeper.refresh().nodes == keeper.state.nodes
 
 
@@ -223,11 +223,11 @@ def test_of_two_who_claim_the_same_the_one_that_is_bound_keeps_it() -> None:
 def test_a_pod_that_ended_long_ago_takes_nothing_back() -> None:
     """Its object may stay for days, and change, while others have its devices."""
     now = [0.0]
-    keeper = Keeper(SETTINGS, Limits(), lambda: now[0], lambda: 0.0)
+    keeper = Keeper(SETTINGS, Limits(), clock=lambda: now[0], wall=lambda: 0.0)
     silent = msgspec.convert(report_object(NODES[0], "uid"), ReportObject)
     silent.attributes = [one for one in silent.attributes or () if one.name != keys.IN_USE]
-    keeper.see_node(node_of(CLUSTER[0][1], "node"))
-    keeper.see_report(NodeName("n1"), silent)
+    keeper.nodes.see(node_of(CLUSTER[0][1], "node"))
+    keeper.nodes.see_report(NodeName("n1"), silent)
     keeper.open()
     (_, runs), (_, ended) = (
         pod("a", one_gpu(GPUS[0]), nodeName="n1", status={"phase": phase}) for phase in ("Running", "Succeeded")

@@ -67,12 +67,12 @@ async def test_odd_questions_are_answered_and_the_planner_goes_on(seed: int) -> 
 
 def opened() -> Keeper:
     """A keeper of the small cluster, told of nodes and reports only."""
-    keeper = Keeper(SETTINGS, Limits(), lambda: 0.0, lambda: 0.0)
+    keeper = Keeper(SETTINGS, Limits(), clock=lambda: 0.0, wall=lambda: 0.0)
     for kind, thing in CLUSTER:
         if kind == "node":
-            keeper.see_node(node_of(thing, "node"))
+            keeper.nodes.see(node_of(thing, "node"))
         elif kind == "report":
-            keeper.see_report(NodeName(thing.metadata.name), thing)
+            keeper.nodes.see_report(NodeName(thing.metadata.name), thing)
     keeper.open()
     return keeper
 

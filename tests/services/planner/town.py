@@ -172,11 +172,11 @@ class Town:
         ]
         self._nodes = {node.name: node for node in described(json.dumps({"nodes": groups}), settings)}
         self.now_s = 0.0
-        self.keeper = Keeper(settings, LIMITS, self._clock, self._clock, looks_up=False)
+        self.keeper = Keeper(settings, LIMITS, clock=self._clock, wall=self._clock, looks_up=False)
         self.hands, self.notices, self.metrics = Hands(), Silence(), Metrics()
         self._count = 0
         for node in self._nodes.values():
-            self.keeper.see_node(node.rules)
+            self.keeper.nodes.see(node.rules)
             self._report(node.name, "")
         self._lead()
 
@@ -223,7 +223,7 @@ class Town:
         for one in report.attributes or ():
             if one.name == keys.RESERVED:
                 one.value = reserved
-        self.keeper.see_report(name, report)
+        self.keeper.nodes.see_report(name, report)
 
     def _name(self, which: int) -> NodeName:
         return sorted(self._nodes)[which % len(self._nodes)]
@@ -298,7 +298,7 @@ class Town:
         name = self._name(which)
         node = self._nodes[name]
         self._nodes[name] = replace(node, rules=change(node.rules))
-        self.keeper.see_node(self._nodes[name].rules)
+        self.keeper.nodes.see(self._nodes[name].rules)
 
     def _label(self, which: int, how: int) -> None:
         def change(rules: Any) -> Any:
@@ -317,15 +317,15 @@ class Town:
 
     def _drop(self, which: int, how: int) -> None:
         if how % 2:
-            self.keeper.lose_node(self._name(which))
+            self.keeper.nodes.lose(self._name(which))
         else:
-            self.keeper.see_node(self._nodes[self._name(which)].rules)
+            self.keeper.nodes.see(self._nodes[self._name(which)].rules)
 
     def _report_anew(self, which: int, how: int) -> None:
         self._report(self._name(which), ("", "0", "0-3")[how % 3])
 
     def _unknown(self, which: int, _: int) -> None:
-        self.keeper.lose_report(self._name(which))
+        self.keeper.nodes.lose_report(self._name(which))
 
     def _namespace(self, which: int, how: int) -> None:
         labels = {"team": ("x", "y")[how % 2]} if how % 3 else {}

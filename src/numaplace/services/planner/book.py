@@ -27,9 +27,14 @@ from numaplace.services.planner.news import Freed
 
 
 class Book:
-    """Who holds what, node by node."""
+    """Who holds what, node by node; nothing is entered unless it is open."""
 
     def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """An empty book, closed."""
+        self.is_open = False
         self.nodes: dict[NodeName, NodeState] = {}
         self.company = Company(ClusterState())  # the same nodes, for the rules about Pods on other nodes
         self.where: dict[PodUid, NodeName] = {}  # the node in whose book a Pod stands

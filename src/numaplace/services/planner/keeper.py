@@ -19,21 +19,21 @@ from numaplace.model.ids import NodeName, PodUid
 from numaplace.model.live_pod import LivePod, Stage
 from numaplace.model.refusal import Refusal
 from numaplace.model.request import PodRequest
-from numaplace.model.rules import NodeRules
 from numaplace.model.settings import Settings
 from numaplace.services.planner.book import Book
 from numaplace.services.planner.limits import Limits
 from numaplace.services.planner.lookups import Lookups
 from numaplace.services.planner.news import Arrived, Joined, News, Renamed, Strayed, Stuck, Unhinted
 from numaplace.services.planner.nodes import Nodes
+from numaplace.services.planner.reports import Reports
 from numaplace.services.planner.residents import Residents
 from numaplace.services.planner.stages import Stages, order_of
-from numaplace.wire.nodes import ReportObject
 
 
 class Keeper:
     """The book of the cluster. Until `open`, and after `close`, it only collects what there is.
 
+    `nodes` is told of nodes and reports, the keeper itself of everything else.
     `looks_up` False: nobody tells of claims and volumes, so they are not judged.
     """
 
@@ -41,28 +41,27 @@ class Keeper:
         self,
         settings: Settings,
         limits: Limits,
+        *,
         clock: Callable[[], float],
         wall: Callable[[], float],
-        *,
         looks_up: bool = True,
     ) -> None:
         self.settings, self._limits, self._clock, self._wall = settings, limits, clock, wall
-        self.is_open = False
         self.pods: dict[PodUid, LivePod] = {}
-        self._residents = Residents()
-        self._nodes = Nodes(self.pods, self._residents, settings, clock, wall, limits.silent_s)
-        self._lookups, self._looks_up = Lookups(), looks_up
-        self._stuck_since: dict[PodUid, float] = {}
-        self._begin()
-
-    def _begin(self) -> None:
-        """An empty book."""
+        self._residents, self._lookups, self._looks_up = Residents(), Lookups(), looks_up
         self._book, self._news = Book(), list[News]()
-        self._stages = Stages(self._book, self.pods, self.settings, self._clock, self._news)
-        self._nodes.begin(self._book, self._stages)
-        self.index = NodeIndex(ClusterState(), self.settings)
+        self._stages = Stages(self._book, self.pods, settings, clock, self._news)
+        reports = Reports(limits.silent_s, clock=clock, wall=wall)
+        self.nodes = Nodes(self._book, self._stages, self.pods, self._residents, reports, settings)
+        self.index = NodeIndex(ClusterState(), settings)
+        self._stuck_since: dict[PodUid, float] = {}
 
     # --- what others may ask
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the book is kept."""
+        return self._book.is_open
 
     @property
     def state(self) -> ClusterState:
@@ -86,10 +85,6 @@ class Keeper:
         """What a Pod that is not bound yet was promised."""
         holder = self.holder(uid)
         return holder.allocation if holder is not None and holder.phase is Phase.HELD else None
-
-    def report_age_s(self, name: NodeName) -> float | None:
-        """How long ago a node's agent was heard of; None if it never says, or nothing is known of it."""
-        return self._nodes.age_s(name)
 
     def keeps_rules(self, uid: PodUid) -> bool:
         """Whether the node that was promised to a Pod may still take it."""
@@ -115,9 +110,9 @@ class Keeper:
 
     def open(self) -> None:
         """Everything was listed once: book nodes, then reports, then Pods; those that are bound first."""
-        self.is_open = self._stages.restoring = True
+        self._book.is_open = self._stages.restoring = True
         self._book.company.rename(self._lookups.namespaces)
-        self._nodes.open()
+        self.nodes.enter()
         for pod in sorted(self.pods.values(), key=order_of):
             self._note_stuck(pod)
             self._stages.place(pod)
@@ -129,25 +124,10 @@ class Keeper:
 
     def close(self) -> None:
         """Forget the book, and go on collecting."""
-        self.is_open = False
+        self._book.clear()
+        self._news.clear()
         self._stuck_since.clear()
-        self._begin()
-
-    def see_node(self, rules: NodeRules) -> None:
-        """A node is there, and shows these rules."""
-        self._nodes.see(rules)
-
-    def lose_node(self, name: NodeName) -> None:
-        """A node was deleted: what was promised on it to gated Pods is planned again."""
-        self._nodes.lose(name)
-
-    def see_report(self, name: NodeName, report: ReportObject) -> None:
-        """An agent reported; InputError when it cannot be read, and the node then has no topology."""
-        self._nodes.see_report(name, report)
-
-    def lose_report(self, name: NodeName) -> None:
-        """A report is gone: nothing is known of the node's machine."""
-        self._nodes.lose_report(name)
+        self.index = NodeIndex(ClusterState(), self.settings)
 
     def see_pod(self, pod: LivePod) -> None:
         """A Pod is there, new or changed."""
@@ -194,7 +174,7 @@ class Keeper:
         now_s = self._clock()
         for name in self._book.ending():
             self._book.apply(name, TimePassed(now_s, self.settings.release_grace_s))
-        self._nodes.pass_time()
+        self.nodes.pass_time()
         for uid, since_s in list(self._stuck_since.items()):
             pod, node = self.pods.get(uid), self._going_to(uid)
             if pod is not None and node is not None and now_s - since_s >= self._limits.stuck_s:

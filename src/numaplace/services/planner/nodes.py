@@ -1,10 +1,10 @@
 """Nodes: what Node objects and reports tell, and how a node comes into the book with its Pods.
 
-The keeper's own. What was told is kept while no book is kept, too; `begin` is a new
-book, and `open` enters all nodes in it.
+The keeper's own, and the watches' way to it. What is told is known while the book is
+closed, too; `enter` books all of it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from numaplace.decide.track import NodeGone, NodeSeen, NodeSilent, ReportArrived, steadied
 from numaplace.model.cluster import Phase
@@ -25,24 +25,19 @@ class Nodes:
 
     def __init__(
         self,
+        book: Book,
+        stages: Stages,
         pods: Mapping[PodUid, LivePod],
         residents: Residents,
+        reports: Reports,
         settings: Settings,
-        clock: Callable[[], float],
-        wall: Callable[[], float],
-        silent_s: float,
     ) -> None:
-        self._pods, self._residents, self._settings = pods, residents, settings
+        self._book, self._stages, self._pods, self._residents = book, stages, pods, residents
+        self._reports, self._settings = reports, settings
         self._rules: dict[NodeName, NodeRules] = {}
-        self._reports = Reports(clock, wall, silent_s)
 
-    def begin(self, book: Book, stages: Stages) -> None:
-        """An empty book, into which nothing goes before `open`."""
-        self._book, self._stages, self._is_open = book, stages, False
-
-    def open(self) -> None:
+    def enter(self) -> None:
         """Enter all nodes in the book, without Pods."""
-        self._is_open = True
         for name in self._rules:
             self._appears(name)
 
@@ -57,7 +52,7 @@ class Nodes:
         if rules == before:
             return
         self._rules[rules.name] = rules
-        if not self._is_open:
+        if not self._book.is_open:
             return
         if before is None:
             self._appears(rules.name)
@@ -68,7 +63,7 @@ class Nodes:
     def lose(self, name: NodeName) -> None:
         """A node was deleted: what was promised on it to gated Pods is planned again."""
         self._rules.pop(name, None)
-        if self._is_open and name in self._book.nodes:
+        if name in self._book.nodes:
             self._empty(name)
 
     def see_report(self, name: NodeName, report: ReportObject) -> None:

@@ -22,7 +22,7 @@ class _Heard:
 class Reports:
     """What each agent said last."""
 
-    def __init__(self, clock: Callable[[], float], wall: Callable[[], float], limit_s: float) -> None:
+    def __init__(self, limit_s: float, *, clock: Callable[[], float], wall: Callable[[], float]) -> None:
         self._clock, self._wall, self._limit_s = clock, wall, limit_s
         self.known: dict[NodeName, Report] = {}
         self._digests: dict[NodeName, bytes] = {}  # of the texts, which are large

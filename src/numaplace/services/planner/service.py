@@ -114,7 +114,7 @@ class Process:
         said = {SETTINGS: encode(Told(settings, limits.silent_s))}
         self._election = Election(kube, seat.lease, me, seat.times, _awake_or_not, wall, said)
         self._metrics = Metrics()
-        self._keeper = Keeper(settings, limits, time.monotonic, wall)
+        self._keeper = Keeper(settings, limits, clock=time.monotonic, wall=wall)
         self._writes = Writes(kube, self._metrics, wall, me.name, lambda: self._election.leads)
         self._changed = asyncio.Event()
         self._watches = Watches(kube, self._keeper, self._metrics, self._changed)

@@ -79,12 +79,12 @@ class Watches:
                 match step:
                     case Seen(key, node):
                         try:
-                            self._keeper.see_node(node_of(node, f"Node {key.name}"))
+                            self._keeper.nodes.see(node_of(node, f"Node {key.name}"))
                         except InputError as error:
                             self._unread(NODES, error)
-                            self._keeper.lose_node(NodeName(key.name))
+                            self._keeper.nodes.lose(NodeName(key.name))
                     case Gone(key) | Broken(key):
-                        self._keeper.lose_node(NodeName(key.name))
+                        self._keeper.nodes.lose(NodeName(key.name))
                 self._note(NODES, step)
             self._heard()
 
@@ -95,11 +95,11 @@ class Watches:
                 match step:
                     case Seen(key, report):
                         try:
-                            self._keeper.see_report(NodeName(key.name), report)
+                            self._keeper.nodes.see_report(NodeName(key.name), report)
                         except InputError as error:
                             self._unread(REPORTS, error)
                     case Gone(key) | Broken(key):
-                        self._keeper.lose_report(NodeName(key.name))
+                        self._keeper.nodes.lose_report(NodeName(key.name))
                 self._note(REPORTS, step)
             self._heard()
 

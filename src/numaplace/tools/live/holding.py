@@ -35,7 +35,7 @@ def holdings_of(reading: Reading, *, nodes: Collection[str] = (), namespace: str
     waiting = sorted((pod for pod in keeper.pods.values() if _waits(pod)), key=_turn)
     return Holdings(
         at_s=reading.objects.at_s,
-        nodes=tuple(node_holdings(node, keeper.report_age_s(node.name), settings, namespace) for node in chosen),
+        nodes=tuple(node_holdings(node, keeper.nodes.age_s(node.name), settings, namespace) for node in chosen),
         waiting=tuple(_waiting(pod) for pod in waiting if namespace in ("", pod.namespace)),
         problems=reading.problems,
     )

@@ -125,12 +125,12 @@ def booked(objects: ClusterObjects, settings: Settings, limits: Limits) -> Readi
             problems.append(str(error))
     for node in objects.nodes:
         try:
-            keeper.see_node(node_of(node, f"Node {node.metadata.name}"))
+            keeper.nodes.see(node_of(node, f"Node {node.metadata.name}"))
         except InputError as error:
             problems.append(str(error))
     for report in objects.reports:
         try:
-            keeper.see_report(NodeName(report.metadata.name or ""), report)
+            keeper.nodes.see_report(NodeName(report.metadata.name or ""), report)
         except InputError as error:
             problems.append(str(error))
     for pod in objects.pods:
