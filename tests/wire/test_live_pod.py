@@ -85,6 +85,19 @@ def test_the_scheduler_is_believed_only_after_it_has_tried() -> None:
     assert not with_reason("SchedulerError").unschedulable
 
 
+@pytest.mark.parametrize(
+    ("gpus", "scheduler", "asked"), [("1", "asks", True), ("1", "another", False), ("0", "asks", False)]
+)
+@pytest.mark.parametrize("pins", [True, False])
+def test_only_a_pod_with_cards_whose_scheduler_asks_is_asked_about_and_may_get_a_pin_besides(
+    gpus: str, scheduler: str, asked: bool, pins: bool
+) -> None:
+    limits = {"cpu": "2", "aliyun.com/gpu": gpus}
+    thing = pod_object(container(limits=limits), annotations=OURS, schedulerName=scheduler)
+    pod = wire.live_pod_of(msgspec.convert(thing, PodObject), Settings(extender_for=("asks",), extender_pins=pins))
+    assert (pod.asked, pod.pinned_at_gate) == (asked, asked and pins)
+
+
 def test_a_pod_that_cannot_be_read_is_refused_with_the_field() -> None:
     asks = live(priority=2**40).asks
     assert isinstance(asks, Refusal)

@@ -46,7 +46,7 @@ class LivePod:
     has_condition: bool = False  # whether it carries the condition Planned
     owned: bool = False  # a controller replaces it when it goes
     asked: bool = False  # its scheduler asks the extender face before it binds the Pod
-    pinned_at_gate: bool = False  # nevertheless it leaves the gate with a pin
+    pinned_at_gate: bool = False  # asked, and nevertheless it leaves the gate with a pin
 
     @property
     def full_name(self) -> str:

@@ -36,6 +36,7 @@ def live_pod_of(pod: obj.PodObject, settings: Settings) -> LivePod:
     planned, scheduled = conditions.get(keys.PLANNED), conditions.get("PodScheduled")
     name = f"{meta.namespace}/{meta.name}"
     asks = _asks(pod, name, settings)
+    asked = isinstance(asks, PodRequest) and asks.asks_cards and _scheduler(pod) in settings.extender_for
     return LivePod(
         uid=PodUid(meta.uid or name),
         namespace=meta.namespace or "",
@@ -51,8 +52,8 @@ def live_pod_of(pod: obj.PodObject, settings: Settings) -> LivePod:
         refused_with=(planned.reason or "") if planned is not None and planned.status == "False" else "",
         has_condition=planned is not None,
         owned=any(one.controller for one in meta.owner_references or ()),
-        asked=isinstance(asks, PodRequest) and asks.asks_cards and _scheduler(pod) in settings.extender_for,
-        pinned_at_gate=settings.extender_pins,
+        asked=asked,
+        pinned_at_gate=asked and settings.extender_pins,
     )
 
 

@@ -52,6 +52,15 @@ def test_a_pod_whose_node_is_refused_while_no_other_is_left_holds_nothing_and_le
     assert nodes_of(town, pod.uid) == list(town.keeper.state.nodes.keys() - {planned})
 
 
+def test_a_pod_with_a_pin_whose_node_is_refused_is_given_up_and_promised_nothing_else() -> None:
+    pod = LivePod(ASKS.uid, ASKS.namespace, ASKS.name, ASKS, asked=True, pinned_at_gate=True, gates=(keys.PLAN_GATE,))
+    town = town_with(pod)
+    (planned,) = nodes_of(town, pod.uid)
+    assert town.places.failed(pod, planned, []) is None
+    assert town.hands.given_up == [pod.uid]
+    assert nodes_of(town, pod.uid) == [planned]
+
+
 def test_a_pod_that_the_scheduler_puts_on_another_node_moves_its_promise_there() -> None:
     pod = LivePod(ASKS.uid, ASKS.namespace, ASKS.name, ASKS, asked=True)
     town = town_with(pod)
