@@ -29,7 +29,8 @@ class Clock:
 
 @contextlib.asynccontextmanager
 async def candidate(kube: Kube, name: str, clock: Clock) -> AsyncIterator[Election]:
-    election = Election(kube, LEASE_KEY, Candidate(name, f"{name}:8480"), TIMES, clock, lambda: 1_800_000_000.0)
+    me = Candidate(name, f"{name}:8480")
+    election = Election(kube, LEASE_KEY, me, TIMES, clock=clock, wall=lambda: 1_800_000_000.0)
     running = asyncio.create_task(election.run())
     try:
         yield election

@@ -61,6 +61,7 @@ class Election:
         lease: Key,
         me: Candidate,
         times: Times,
+        *,
         clock: Callable[[], float],
         wall: Callable[[], float],
         notes: Mapping[str, str] = MappingProxyType({}),  # what the holder's Lease says besides

@@ -112,7 +112,7 @@ class Process:
         self._kube, self._limits, self._address = kube, limits, address
         me = Candidate(seat.name or socket.gethostname(), "" if address is None else address.known_as)
         said = {SETTINGS: encode(Told(settings, limits.silent_s))}
-        self._election = Election(kube, seat.lease, me, seat.times, _awake_or_not, wall, said)
+        self._election = Election(kube, seat.lease, me, seat.times, clock=_awake_or_not, wall=wall, notes=said)
         self._metrics = Metrics()
         self._keeper = Keeper(settings, limits, clock=time.monotonic, wall=wall)
         self._writes = Writes(kube, self._metrics, wall, me.name, lambda: self._election.leads)
