@@ -1,6 +1,6 @@
 """What is wrong in a node's book: the invariants of the contract, checked from scratch.
 
-Tests end with it, and the planner runs it after reading a cluster back.
+Tests end with it; nothing that runs calls it, since `reduce` refuses what would break one.
 """
 
 from collections.abc import Iterator

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 class Limits:
     """The defaults in one place; times in seconds."""
 
-    outstanding: int = 64  # Pods with a hint that are not bound yet; many hints slow the scheduler down
+    outstanding: int = 64  # plans whose Pods are not bound yet; many hints slow the scheduler down
     silent_s: float = 900.0  # an agent that says when it was last alive is stale after this
     stuck_s: float = 30.0  # how long the scheduler may refuse a planned node before the plan is given up
     aside_s: float = 60.0  # how long a node is left alone, for Pods of one kind, after a plan failed there

@@ -130,7 +130,7 @@ class Stages:
         """Without gates, on its way: it goes to its destination, whatever we thought."""
         to, said, holder = pod.destination, pod.allocation, self._book.holder(pod.uid)
         if to is None or said is None:
-            return
+            return  # never: the stage means that it has both; types do not know
         request = pod.asks if holder is None else holder.request
         if isinstance(request, Refusal) or to not in self._book.nodes:
             self.release(pod.uid)

@@ -68,7 +68,7 @@ class Extender:
             if asked.hint == answer.node:  # it looked at that node before it asked
                 answer = places.failed(pod, answer.node, names)
             else:
-                places.hint(pod, answer)
+                places.planner.hint(pod, answer)
         if isinstance(answer, Allocation):
             chosen = answer.node if answer.node in names else None
             return wire.only(asked, chosen, names, ELSEWHERE), "hinted" if chosen is None else "confirmed"

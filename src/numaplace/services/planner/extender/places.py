@@ -22,40 +22,36 @@ class Places:
     """The places that one planner has for Pods whose scheduler asks."""
 
     def __init__(self, planner: Planner, keeper: Keeper, carrier: Carrier, notices: Notices) -> None:
-        self._planner, self._keeper, self._carrier, self._notices = planner, keeper, carrier, notices
+        self.planner, self._keeper, self._carrier, self._notices = planner, keeper, carrier, notices
 
     def answer(self, pod: LivePod) -> Allocation | Refusal | None:
         """The Pod's place, planned now if it has none; None if it is busy or at rest."""
-        self._planner.hear()
+        self.planner.hear()
         promised = self._keeper.promised(pod.uid)
         if promised is not None:
             return promised
         if isinstance(pod.asks, Refusal):
             self._notices.refused(pod, pod.asks)
             return pod.asks
-        waiting = self._planner.waiting
+        waiting = self.planner.waiting
         if pod.uid not in waiting:
             return None
-        return waiting.answer(pod.uid) or self._planner.plan(pod.asks) or waiting.last(pod.uid)
-
-    def hint(self, pod: LivePod, allocation: Allocation) -> None:
-        """Tell the scheduler of the Pod's place, unless that is being done."""
-        self._planner.hint(pod, allocation)
+        return waiting.answer(pod.uid) or self.planner.plan(pod.asks) or waiting.last(pod.uid)
 
     def failed(self, pod: LivePod, node: NodeName, left: Collection[NodeName]) -> Allocation | None:
         """The scheduler's own rules refuse the promised node: a place on one that is `left`, or None for now."""
-        self._planner.stuck(pod, node)
+        self.planner.stuck(pod, node)
         if not isinstance(pod.asks, PodRequest) or self._carrier.is_busy(pod.uid):
             return None
-        index = self._planner.ready_index()
+        index = self.planner.ready_index()
         everybody = index.rows.position.keys()
-        closed = (everybody - set(left)) | (everybody & self._planner.closures.held_back_from(index, pod.asks))
+        closed = (everybody - set(left)) | (everybody & self.planner.closures.held_back_from(index, pod.asks))
         placement = index.best(pod.asks, closed)
-        return None if placement is None else self._planner.hold(pod.asks, placement)
+        return None if placement is None else self.planner.hold(pod.asks, placement)
 
     def move(self, pod: LivePod, node: NodeName) -> Allocation | Refusal:
         """The scheduler puts the Pod on this node: its place there, promised now if it was promised another or none."""
-        self._planner.hear()
+        self.planner.hear()
         promised, state = self._keeper.promised(pod.uid), self._keeper.node(node)
         if promised is not None and promised.node == node:
             return promised
@@ -66,4 +62,4 @@ class Places:
         answer = place_on(state, pod.asks, self._keeper.settings)
         if isinstance(answer, Refusal):
             return answer
-        return self._planner.hold(pod.asks, answer)
+        return self.planner.hold(pod.asks, answer)
