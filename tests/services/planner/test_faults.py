@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 
 from numaplace.adapters.kube import Key
-from numaplace.adapters.kube.fake import Answer, DropRequest, LoseAnswer
+from numaplace.adapters.kube.fake import Answer, DropRequest, HoldAnswer, LoseAnswer
 from numaplace.adapters.kube.fake.faults import Effect
 from numaplace.adapters.kube.resources import NODES
 from numaplace.model import keys
 from tests.services.planner.reader import allocation_of, double_grants, misplaced, pin_of
-from tests.services.planner.world import QUICK, World, gated, nodes_of, world_of
+from tests.services.planner.world import QUICK, SETTINGS, World, gated, nodes_of, world_of
 
 NAMES = tuple(f"p{i}" for i in range(6))
 
@@ -99,7 +99,7 @@ async def test_a_pod_that_goes_while_it_is_written_to_is_no_plan_under_way() -> 
     async with world_of(nodes_of()) as world:
         world.server.fail(Answer(503), "PATCH", "/goes/status", 1000)
         world.add(gated("goes"))
-        world.start(replace(QUICK, outstanding=1))
+        world.start(replace(QUICK, outstanding=1, stuck_s=60.0))
         await world.until(lambda: world.asked("PATCH") > 0)
         world.remove("goes")
         world.add(gated("comes"))
@@ -119,6 +119,34 @@ async def test_a_pod_that_cannot_be_read_for_a_while_ends_no_planner() -> None:
         world.change("p", lambda pod: pod["spec"].update(priority=0))
         world.server.faults.clear()
         await world.until_bound("p")
+
+
+PASSES: dict[str, Callable[[World], None]] = {
+    "deleted": lambda world: world.remove("p"),
+    "ended": lambda world: world.change("p", lambda pod: pod["status"].update(phase="Succeeded")),
+}
+
+
+@pytest.mark.parametrize("passes", PASSES.values(), ids=PASSES)
+async def test_a_pod_that_passes_while_it_is_read_again_is_not_booked_once_more(
+    passes: Callable[[World], None],
+) -> None:
+    async with world_of(nodes_of()) as world:
+        world.server.fail(LoseAnswer(), "PATCH", "/pods/p", 1)
+        world.server.fail(read := HoldAnswer(), "GET", "/pods/p", 1)
+        world.start(settings=replace(SETTINGS, release_grace_s=0.1))
+        world.add(gated("p", gpus=2, cpus=6))
+        await world.until(lambda: world.asked("GET", "/pods/p") == 1)
+        await world.until_bound("p")
+        passes(world)
+        world.add(gated("a", gpus=2, cpus=6), gated("b", gpus=2, cpus=8))
+        await world.until_bound("a", "b")  # so the planner knows that p has passed
+        read.until.set()
+        await world.quiet()
+        world.remove("a")
+        world.remove("b")
+        world.add(gated("c", gpus=2, cpus=6), gated("d", gpus=2, cpus=8))
+        await world.until_bound("c", "d")
 
 
 async def test_a_node_that_goes_while_it_is_planned_is_replaced_by_another() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from numaplace.adapters.kube.fake import Answer
+from numaplace.adapters.kube.fake import Answer, HoldAnswer
 from numaplace.model.cluster import NodeState
 from numaplace.model.topology import Topology
 from tests.cluster.nodes import report_object
@@ -121,3 +121,21 @@ async def test_a_pod_whose_scheduler_asks_gets_another_hint(loss: Loss) -> None:
         lost = allocation_of(world.pod("p"))["containers"]["main"]["gpus"][0]["pci"]
         report(world, loss(node, [lost]))
         await world.until(lambda: allocation_of(world.pod("p"))["containers"]["main"]["gpus"][0]["pci"] != lost)
+
+
+async def test_a_pod_that_loses_its_card_while_the_answer_to_its_last_write_is_on_its_way_waits_again() -> None:
+    nodes = nodes_of()
+    async with world_of(nodes, scheduling=False) as world:
+        (hint := HoldAnswer()).until.set()
+        world.server.fail(hint, "PATCH", "/p/status", 1)
+        world.server.fail(ungate := HoldAnswer(), "PATCH", "/pods/p", 1)
+        world.start(settings=ASKED)
+        world.add(gated("p", gpus=1, cpus=6))
+        await world.until(lambda: not world.pod("p")["spec"].get("schedulingGates"))
+        lost = allocation_of(world.pod("p"))["containers"]["main"]["gpus"][0]["pci"]
+        report(world, _without_cards(nodes[0], [lost]))
+        names = ("a", "b")
+        world.add(*(gated(name, gpus=1, cpus=6) for name in names))
+        await world.until(lambda: all(allocation_of(world.pod(name)) for name in names))  # the place of p was free
+        ungate.until.set()
+        await world.until_refused("p")

@@ -37,7 +37,7 @@ async def test_two_planners_end_with_everyone_having_something_of_his_own(seed: 
     """Each has a Lease of its own, so that neither knows of the other, and one is slow: they decide in other orders."""
     draw = random.Random(seed)
     async with world_of(nodes_of(4)) as world:
-        world.start(replace(QUICK, outstanding=1), name="slow", lease=Key("kube-system", "a"))
+        world.start(replace(QUICK, outstanding=1, stuck_s=60.0), name="slow", lease=Key("kube-system", "a"))
         world.start(name="fast", lease=Key("kube-system", "b"))
         for number in range(14):
             pod = gated(f"p{number}", cpus=draw.choice((2, 2, 4)), priority=draw.randrange(3))

@@ -126,7 +126,10 @@ class Hands:
     def is_busy(self, uid: PodUid) -> bool:
         return False
 
-    def is_at_work(self, pod: LivePod) -> bool:
+    def count_young(self, within_s: float) -> int:
+        return len(self.outstanding)
+
+    def has_left(self, pod: LivePod) -> bool:
         return False
 
     def give_up(self, pod: LivePod, why: str) -> None:
@@ -282,7 +285,7 @@ class Town:
         if one := self._promised(which, Stage.WAITS):
             pod, promised = one
             assert isinstance(pod.asks, PodRequest)
-            self.planner.plan_failed(pod, pod.asks, promised.node)
+            self.planner.plan_failed(pod.asks, promised.node)
             self.keeper.release(pod.uid)
             self.keeper.see_pod(pod)
 

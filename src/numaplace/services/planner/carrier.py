@@ -27,7 +27,7 @@ _DEFINITE = 3  # how often the API server may say that a plan is wrong before it
 
 Write = Callable[[], Awaitable[bool | None]]
 Act = Callable[[], None]
-Failed = Callable[[LivePod, PodRequest, NodeName], None]
+Failed = Callable[[PodRequest, NodeName], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,19 @@ class Carrier:
     """Carries plans out; `failed` is told of those that the API server does not accept, `again` when to look anew."""
 
     def __init__(
-        self, keeper: Keeper, writes: Writes, notices: Notices, metrics: Metrics, group: asyncio.TaskGroup, pause: Pause
+        self,
+        keeper: Keeper,
+        writes: Writes,
+        notices: Notices,
+        metrics: Metrics,
+        group: asyncio.TaskGroup,
+        pause: Pause,
+        writes_at_once: int,
     ) -> None:
         self._keeper, self._writes, self._notices, self._metrics = keeper, writes, notices, metrics
         self._group, self._pause = group, pause
         self._loop = asyncio.get_running_loop()
+        self._turn = asyncio.Semaphore(writes_at_once)  # of the writes that belong to no plan: nothing else bounds them
         self.outstanding: dict[PodUid, float] = {}  # plans under way, and when they began
         self._busy: dict[PodUid, list[Act]] = {}  # Pods that a task writes to now, and what is to be done then
         self._homeless: dict[PodUid, tuple[NodeName, Refusal]] = {}  # bare, and without a place where they must stay
@@ -57,7 +65,7 @@ class Carrier:
 
     def carry(self, pod: LivePod, request: PodRequest, allocation: Allocation, *, hinted: bool = False) -> None:
         """Begin; the plan counts as outstanding until the Pod is bound, gone or given up."""
-        self.outstanding[pod.uid] = self._loop.time()
+        self.outstanding[pod.uid] = self._loop.time()  # of a Pod that is planned anew, the latest plan
         self._when_free(pod.uid, lambda: self._begin(pod.uid, self._carry(pod, request, allocation, hinted)))
 
     async def _carry(self, pod: LivePod, request: PodRequest, allocation: Allocation, hinted: bool) -> None:
@@ -86,12 +94,12 @@ class Carrier:
                 wrong = wrong + 1 if isinstance(error, ConflictError | InvalidError) else 0
                 self._fails("plan", pod, error)
             if wrong >= _DEFINITE:
-                self.failed(pod, request, allocation.node)
+                self.failed(request, allocation.node)
                 break
             backoff = backoff.failed()
             await self._pause.sleep(backoff.delay_s(self._pause.draw()))
             try:
-                found = await self._writes.reread(pod, self._keeper.settings)
+                found = await self._reread(pod)
             except KubeError as error:
                 self._fails("read", pod, error)
                 continue
@@ -102,6 +110,14 @@ class Carrier:
                 self._keeper.see_pod(found)  # which ends the promise
             pod, hinted = found, (found.hint, found.allocation) == (allocation.node, allocation)
         self._take_back(pod, allocation)
+
+    async def _reread(self, pod: LivePod) -> LivePod | None:
+        """The Pod as it is now, None when it is gone; once more where the watch, meanwhile, told what may be newer."""
+        while (known := self._keeper.pods.get(pod.uid)) is not None:
+            found = await self._writes.reread(pod, self._keeper.settings)
+            if self._keeper.pods.get(pod.uid) is known:
+                return found
+        return None
 
     def _is_good(self, pod: LivePod, allocation: Allocation) -> bool:
         """Whether the promise still stands, and the node's rules with it: the last look before it is too late."""
@@ -114,18 +130,23 @@ class Carrier:
         else:
             self._keeper.see_pod(found)
         self._done(pod.uid)
-        self.again()
 
     def _take_back(self, pod: LivePod, allocation: Allocation) -> None:
         """The plan is void: if the Pod still waits, it waits for another."""
         if self._keeper.promised(pod.uid) == allocation:
             self._keeper.release(pod.uid)
-        self._done(pod.uid)
         self.outstanding.pop(pod.uid, None)
-        known = self._keeper.pods.get(pod.uid)
-        if known is not None:
+        self.look_later(pod.uid)
+        self._done(pod.uid)
+
+    def look_later(self, uid: PodUid) -> None:
+        """Look at the Pod anew as soon as nothing is written to it: it may wait again."""
+        self._when_free(uid, partial(self._look, uid))
+
+    def _look(self, uid: PodUid) -> None:
+        known = self._keeper.pods.get(uid)
+        if known is not None and known.stage in (Stage.WAITS, Stage.OPEN):
             self._keeper.see_pod(known)
-        self.again()
 
     def arrived(self, uid: PodUid) -> None:
         """The Pod is bound."""
@@ -143,9 +164,17 @@ class Carrier:
         """Whether something is being written to the Pod."""
         return uid in self._busy
 
-    def is_at_work(self, pod: LivePod) -> bool:
-        """Whether its plan is in our hands: being written, or past the gate for good."""
-        return pod.uid in self._busy or (pod.uid in self.outstanding and not pod.stays_open)
+    def count_young(self, within_s: float) -> int:
+        """The plans that are being written, or that the scheduler has had for less than `within_s`.
+
+        One that it has had for longer does not slow it down: most likely its volumes are being made.
+        """
+        since_s = self._loop.time() - within_s
+        return sum(1 for uid, began_s in self.outstanding.items() if began_s > since_s or uid in self._busy)
+
+    def has_left(self, pod: LivePod) -> bool:
+        """Whether its plan is past the gate for good, whatever the watch told of it so far."""
+        return pod.uid in self.outstanding and not pod.stays_open
 
     # --- the other ways
 
@@ -223,18 +252,21 @@ class Carrier:
     def _done(self, uid: PodUid) -> None:
         """The task that wrote to the Pod is over: what came up meanwhile is done now."""
         acts = self._busy.pop(uid, [])
-        if uid not in self._keeper.pods:
+        known = self._keeper.pods.get(uid)
+        if known is None or known.stage in (Stage.ENDED, Stage.FOREIGN):
             self.outstanding.pop(uid, None)
-            return
-        for act in acts:  # the first begins; the others wait for it again
+        for act in acts if known is not None else ():  # the first that writes begins; the others wait for it again
             self._when_free(uid, act)
+        self.again()
 
     async def _until_done(self, pod: LivePod, write: Write) -> None:
         """One write, repeated until it is done (its answer is not False) or the Pod is gone."""
         backoff = Backoff()
         while pod.uid in self._keeper.pods:
             try:
-                if await write() is not False:
+                async with self._turn:
+                    done = await write()
+                if done is not False:
                     break
             except (NotFoundError, ConflictError, InvalidError) as error:
                 self._fails("write", pod, error)

@@ -7,7 +7,7 @@ beside the planning, a few at a time, and never in its way.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from numaplace.adapters.kube import Backoff, KubeError, NotFoundError, StatusError
 from numaplace.model.ids import PodUid
@@ -29,7 +29,7 @@ class _Told:
     pod: LivePod
     refusal: Refusal
     at_s: float
-    writing: asyncio.Task[None] | None = None
+    writing: asyncio.Lock = field(default_factory=asyncio.Lock)  # the Pod's, held while its condition is written
 
 
 class Notices:
@@ -53,24 +53,32 @@ class Notices:
         if before is not None and before.refusal.code is refusal.code:
             return
         told = self.told[pod.uid] = _Told(pod, refusal, self._clock())
+        if before is not None:
+            told.writing = before.writing  # one after the other, so that the last word stays
         if before is None and pod.refused_with == refusal.code:
             return  # told before we were started
-        told.writing = self._group.create_task(self._write_refusal(told, before.writing if before else None))
+        self._group.create_task(self._write_refusal(told))
 
-    async def _write_refusal(self, told: _Told, earlier: asyncio.Task[None] | None) -> None:
-        if earlier is not None:
-            await asyncio.wait([earlier])  # one after the other, so that the last word stays
+    async def _write_refusal(self, told: _Told) -> None:
         pod, refusal = told.pod, told.refusal
-        if await self._say(lambda: self._writes.refuse(pod, refusal), told):
-            note, at_s = f"{refusal.code}: {refusal.sentence}", self._writes.now_s()
-            await self._say(lambda: self._writes.event(pod, REFUSED, note, at_s), told)
+
+        async def condition() -> None:
+            async with told.writing:
+                await self._writes.refuse(pod, refusal)
+
+        if await self._say(condition, told):
+            self._event(pod, REFUSED, f"{refusal.code}: {refusal.sentence}")  # also where it waits no more by now
 
     async def settle(self, uid: PodUid) -> Callable[[LivePod], LivePod]:
-        """The Pod has a place: let a refusal that is being written end; gives the Pod with its condition noted."""
+        """The Pod has a place: let a refusal that is being written end; gives the Pod with its condition noted.
+
+        One that is still to be written is dropped when its turn comes.
+        """
         told = self.told.pop(uid, None)
-        if told is not None and told.writing is not None:
-            await asyncio.wait([told.writing])
-        return (lambda pod: pod) if told is None else (lambda pod: replace(pod, has_condition=True))
+        if told is None:
+            return lambda pod: pod
+        async with told.writing:
+            return lambda pod: replace(pod, has_condition=True)
 
     def repeat(self) -> None:
         """Say again what was said long ago, since events expire."""

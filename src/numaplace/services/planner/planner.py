@@ -98,13 +98,13 @@ class Planner:
         """Hear the news, then plan the first who is due and has hope; False when there is nothing to do now."""
         self.hear()
         index = self.ready_index()
-        if len(self._carrier.outstanding) >= self._limits.outstanding:
+        if self._carrier.count_young(self._limits.stuck_s) >= self._limits.outstanding:
             return False
         for _ in range(LOOKS):
             request = self.waiting.next()
             if request is None:
                 return False
-            if self._has_hope(index, request):
+            if self._hopes_or_spares(index, request):
                 break
         else:
             return True
@@ -113,8 +113,11 @@ class Planner:
             self._carrier.carry(self._keeper.pods[request.uid], request, allocation)
         return True
 
-    def _has_hope(self, index: NodeIndex, request: PodRequest) -> bool:
-        """Whether a plan is worth the try: where one of those nodes takes the Pod that were freed since its answer."""
+    def _hopes_or_spares(self, index: NodeIndex, request: PodRequest) -> bool:
+        """Whether a plan is worth the try: where one of those nodes takes the Pod that were freed since its answer.
+
+        If not, all who ask alike are spared it, and wait on with the answer they have.
+        """
         hopes = self.waiting.hopes(request.uid)
         if hopes is None or index.takes(request, hopes - self.closures.closed_to(index, request)):
             return True
@@ -146,18 +149,18 @@ class Planner:
         self._overdue.refused(pod)
 
     def hold(self, request: PodRequest, placement: Placement) -> Allocation:
-        """From here on the place is the Pod's."""
-        self._no_longer_waits(request.uid)
+        """From here on the place is the Pod's; BrokenPromiseError, and it waits on, when it cannot be held."""
         allocation = self._keeper.dated(placement.allocation)
         refusal = self._keeper.hold(request, allocation)
         if refusal is not None:
             raise BrokenPromiseError(f"a place was planned for Pod {request.full_name}, but {refusal.sentence}")
+        self._no_longer_waits(request.uid)
         return allocation
 
     def plan(self, request: PodRequest) -> Allocation | None:
         """Plan a Pod that waits out of its turn; None: its answer is that of all who ask alike."""
         index = self.ready_index()
-        return self._plan(index, request) if self._has_hope(index, request) else None
+        return self._plan(index, request) if self._hopes_or_spares(index, request) else None
 
     def why(self, pod: LivePod) -> Refusal | None:
         """Why a Pod has no place, as of the last look; None if it has one, or is not ours to place."""
@@ -217,8 +220,11 @@ class Planner:
             self._carrier.gone(uid)
 
     def _waits(self, pod: LivePod) -> None:
-        if self._carrier.is_at_work(pod):
-            return  # its plan is being carried out or given up; the carrier says when it waits again
+        if self._carrier.is_busy(pod.uid):
+            self._carrier.look_later(pod.uid)  # its plan is being carried out or given up, or it is let go
+            return
+        if self._carrier.has_left(pod):
+            return
         if self.waiting.asked_by(pod.uid) == pod.asks:
             return  # it changed in nothing that matters; most often it was we who told it why it waits
         self._carrier.gone(pod.uid)
@@ -238,20 +244,21 @@ class Planner:
         if now is None or now.stage not in (Stage.WAITS, Stage.OPEN, Stage.RELEASED):
             return  # it is bound by now, and what it was promised is its own; the gate may be older news than the word
         self._metrics.failures.labels("stuck").inc()
-        first = pod.stays_open and self._rests.failed(pod.uid) == 1  # the scheduler may only hear late what came free
-        if isinstance(pod.asks, PodRequest):
-            self.closures.put_aside(pod.asks if pod.stays_open else unpinned(pod.asks, node), node, briefly=first)
         if pod.stays_open:
+            failures = self._rests.failed(pod.uid)
+            if isinstance(pod.asks, PodRequest):  # the scheduler may only hear late what came free
+                self.closures.put_aside(pod.asks, node, briefly=failures == 1)
             self._keeper.release(pod.uid)
             self._waits(pod)
             return
+        if isinstance(pod.asks, PodRequest):
+            self.closures.put_aside(unpinned(pod.asks, node), node)
         why = f"the scheduler does not take node {node}, which was planned and cannot be changed any more"
         self._carrier.give_up(pod, why)
 
-    def plan_failed(self, pod: LivePod, request: PodRequest, node: NodeName) -> None:
+    def plan_failed(self, request: PodRequest, node: NodeName) -> None:
         """The API server does not accept the plan: another node, and this one not for a while."""
         self.closures.put_aside(request, node)
-        self._changed.set()
 
     def _no_longer_waits(self, uid: PodUid) -> None:
         self._leave_queue(uid)

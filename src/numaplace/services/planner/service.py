@@ -67,7 +67,7 @@ async def serve(
 ) -> None:
     """Plan, or stand by, until SIGTERM or SIGINT."""
     gc.set_threshold(*_RARELY)
-    async with Kube(access, connections=limits.outstanding + limits.writes) as kube:
+    async with Kube(access, connections=limits.outstanding + 2 * limits.writes) as kube:
         running = asyncio.create_task(run(kube, settings, limits, seat, address, door=door))
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, running.cancel)
@@ -112,7 +112,11 @@ class Process:
         self._kube, self._limits, self._address = kube, limits, address
         me = Candidate(seat.name or socket.gethostname(), "" if address is None else address.known_as)
         said = {SETTINGS: encode(Told(settings, limits.silent_s))}
-        self._election = Election(kube, seat.lease, me, seat.times, clock=_awake_or_not, wall=wall, notes=said)
+        # Connections of its own: a renewal waits for no other write.
+        self._lease_kube = Kube(kube.access, connections=1, sleep=kube.sleep, draw=kube.draw)
+        self._election = Election(
+            self._lease_kube, seat.lease, me, seat.times, clock=_awake_or_not, wall=wall, notes=said
+        )
         self._metrics = Metrics()
         self._keeper = Keeper(settings, limits, clock=time.monotonic, wall=wall)
         self._writes = Writes(kube, self._metrics, wall, me.name, lambda: self._election.leads)
@@ -124,6 +128,10 @@ class Process:
     async def run(self, door: DoorAddress | None) -> None:
         """Follow, show, answer the scheduler and take part in the election, for ever."""
         face = Face(self._keeper, lambda: self._planner, self._metrics, lambda: self._watches.missing)
+        async with self._lease_kube:
+            await self._run(face, door)
+
+    async def _run(self, face: Face, door: DoorAddress | None) -> None:
         try:
             async with asyncio.TaskGroup() as group:
                 for forever in (*self._watches.all(), self._lead()):
@@ -166,21 +174,27 @@ class Process:
             except* _TermOverError:
                 _LOG.warning("leads no more")
             finally:
-                self._planner = self._places = None
                 self._keeper.close()
+                self._metrics.waiting.set(0)
+                self._metrics.outstanding.set(0)
 
     async def _plan(self, group: asyncio.TaskGroup) -> None:
         """Plan and write; _TermOverError when the Lease is lost."""
         kube, limits, keeper, metrics = self._kube, self._limits, self._keeper, self._metrics
         notices = Notices(self._writes, limits, group, time.monotonic, kube.sleep)
-        carrier = Carrier(keeper, self._writes, notices, metrics, group, Pause(kube.sleep, random.random))
+        carrier = Carrier(
+            keeper, self._writes, notices, metrics, group, Pause(kube.sleep, random.random), limits.writes
+        )
         planner = Planner(keeper, carrier, notices, metrics, limits, time.monotonic, self._changed)
         carrier.failed, carrier.again = planner.plan_failed, self._changed.set
         self._planner, self._places = planner, Places(planner, keeper, carrier, notices)
         group.create_task(planner.run())
         group.create_task(planner.pass_time())
-        await self._election.deposed()
-        raise _TermOverError
+        try:
+            await self._election.deposed()
+            raise _TermOverError
+        finally:  # before the group ends: what is asked from now on must not start anything in it
+            self._planner = self._places = None
 
 
 class _TermOverError(Exception):

@@ -4,7 +4,7 @@ For tests of whatever uses `Kube`, where a real API server is too slow or too he
 It knows no admission, no authorization, and no field of most kinds.
 """
 
-from numaplace.adapters.kube.fake.faults import Answer, DropRequest, Fault, LoseAnswer, Stall
+from numaplace.adapters.kube.fake.faults import Answer, DropRequest, Fault, HoldAnswer, LoseAnswer, Stall
 from numaplace.adapters.kube.fake.server import Asked, FakeServer
 
-__all__ = ["Answer", "Asked", "DropRequest", "FakeServer", "Fault", "LoseAnswer", "Stall"]
+__all__ = ["Answer", "Asked", "DropRequest", "FakeServer", "Fault", "HoldAnswer", "LoseAnswer", "Stall"]

@@ -1,6 +1,7 @@
 """What can be made to go wrong with a request to the fake API server."""
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,14 @@ class Stall:
     """Neither work nor answer, until the client gives up."""
 
 
-Effect = Answer | LoseAnswer | DropRequest | Stall
+@dataclass(frozen=True, slots=True)
+class HoldAnswer:
+    """The work is done; its answer comes when `until` is set, and says how things were before."""
+
+    until: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+Effect = Answer | HoldAnswer | LoseAnswer | DropRequest | Stall
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from aiohttp import web
 
 from numaplace.adapters.kube.access import Access
 from numaplace.adapters.kube.credentials import Credential, Fixed
-from numaplace.adapters.kube.fake.faults import Answer, DropRequest, Effect, Fault, LoseAnswer, Stall
+from numaplace.adapters.kube.fake.faults import Answer, DropRequest, Effect, Fault, HoldAnswer, LoseAnswer, Stall
 from numaplace.adapters.kube.fake.refusals import RefusalError
 from numaplace.adapters.kube.fake.routes import find_target
 from numaplace.adapters.kube.fake.store import Store
@@ -102,10 +102,19 @@ class FakeServer:
             answer = self._verbs.answer(request.method, target, dict(request.query), request.content_type, body)
         except RefusalError as refusal:
             return _refused(refusal)
+        if isinstance(effect, HoldAnswer):
+            await self._held(effect)
         if isinstance(effect, LoseAnswer):
             return _broken_off(request)
         code = 201 if request.method == "POST" else 200
         return web.Response(status=code, body=json.dumps(answer).encode(), content_type="application/json")
+
+    async def _held(self, effect: HoldAnswer) -> None:
+        """Return when the answer may go, or the server ends."""
+        waits = [asyncio.create_task(event.wait()) for event in (effect.until, self._closing)]
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        for one in waits:
+            one.cancel()
 
     def _note(self, request: web.Request) -> None:
         encoding = request.headers.get("Accept-Encoding", "")
