@@ -186,6 +186,7 @@ async def test_a_pod_that_asks_what_nobody_can_give_is_refused_and_told() -> Non
         world.add(open_pod("p", annotations={"cpuset-scheduler": "yes"}))
         await world.until_refused("p", code="SPEC_INVALID: Pod ns/p: annotation cpuset-scheduler")
         assert scheduler.said["p"] == f"1 {refused_text(Code.SPEC_INVALID)}"
+        await world.until(lambda: len(world.events("NumaRefused")) == 1)
 
 
 async def test_a_pod_that_waited_says_so_no_more_once_it_is_bound() -> None:
