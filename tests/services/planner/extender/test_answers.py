@@ -22,6 +22,7 @@ from tests.services.planner.test_read_back import one_gpu, owned
 from tests.services.planner.world import QUICK, SETTINGS, World, gated, nodes_of, world_of
 
 ASKED = replace(SETTINGS, extender_for=("default-scheduler",))
+PATIENT = replace(QUICK, stuck_s=60.0)  # on a busy machine the scheduler in memory takes its time
 NAMES = tuple(f"p{i}" for i in range(6))
 
 
@@ -32,7 +33,7 @@ def open_pod(name: str, **more: Any) -> Pod:
 
 @contextlib.asynccontextmanager
 async def scheduled(
-    world: World, limits: Limits = QUICK, settings: Settings = ASKED, **more: Any
+    world: World, limits: Limits = PATIENT, settings: Settings = ASKED, **more: Any
 ) -> AsyncIterator[AskingScheduler]:
     """A planner with an extender face, and a scheduler that asks it."""
     at = door()
