@@ -4,10 +4,13 @@ Written by the planner with the hint and the Binding; read by the agent, the dev
 plugins and the restarted planner. What is not exactly this version is refused.
 """
 
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final, Literal
 
 import msgspec
 
+from numaplace.model import keys
 from numaplace.model.allocation import Allocation, ContainerShare, GpuRef, HcaRef, NumaCharge
 from numaplace.model.cpuset import CpuSet
 from numaplace.model.errors import InputError, located
@@ -116,6 +119,21 @@ def decode(text: str, where: str) -> Allocation:
         binds_memory=document.mems is not None,
         planned_s=document.planned_s,
     )
+
+
+def find(annotations: Mapping[str, str]) -> Allocation | None:
+    """What the planner gave a Pod; what is not ours to the letter is no allocation, as if there were none."""
+    return _found(annotations.get(keys.ALLOCATION))
+
+
+@lru_cache(maxsize=4096)  # a Pod on its way is told several times
+def _found(text: str | None) -> Allocation | None:
+    if text is None:
+        return None
+    try:
+        return decode(text, keys.ALLOCATION)
+    except InputError:
+        return None
 
 
 def _document(text: str, where: str) -> _Document:

@@ -5,7 +5,6 @@ and after a restart.
 """
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 from numaplace.decide import admit
@@ -25,7 +24,6 @@ from numaplace.wire.pod_likeness import request_like_others
 
 Change = Mapping[str, Any]  # a strategic merge patch
 
-_ENDED = ("Succeeded", "Failed")
 _AFFINITY = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
@@ -44,9 +42,9 @@ def live_pod_of(pod: obj.PodObject, settings: Settings) -> LivePod:
         asks=asks,
         gates=tuple(gate.name for gate in spec.scheduling_gates or ()),
         hint=NodeName(status.nominated_node_name) if status.nominated_node_name else None,
-        allocation=_allocation((meta.annotations or {}).get(keys.ALLOCATION)),
+        allocation=allocation_wire.find(meta.annotations or {}),
         node=NodeName(spec.node_name) if spec.node_name else None,
-        ended=status.phase in _ENDED,
+        ended=status.phase in obj.ENDED_PHASES,
         deleting=meta.deletion_timestamp is not None,
         unschedulable=scheduled is not None and (scheduled.status, scheduled.reason) == ("False", "Unschedulable"),
         refused_with=(planned.reason or "") if planned is not None and planned.status == "False" else "",
@@ -71,17 +69,6 @@ def _asks(pod: obj.PodObject, name: str, settings: Settings) -> PodRequest | Ref
 
 def _scheduler(pod: obj.PodObject) -> str:
     return pod.spec.scheduler_name or "default-scheduler"
-
-
-@lru_cache(maxsize=4096)  # a Pod on its way is told several times
-def _allocation(text: str | None) -> Allocation | None:
-    """What is not ours to the letter is no allocation: the Pod is planned as if it had none."""
-    if text is None:
-        return None
-    try:
-        return allocation_wire.decode(text, keys.ALLOCATION)
-    except InputError:
-        return None
 
 
 def hint(pod: LivePod, allocation: Allocation, at: str) -> Change:

@@ -20,7 +20,6 @@ from numaplace.wire.strict import LONGEST_LABEL, convert, read_name, shown
 
 BUILT_IN_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 _PRIORITIES = range(-(2**31), 2**31)
-_ENDED = ("Succeeded", "Failed")
 
 
 def decode(thing: object, where: str, priorities: Mapping[str, int] = BUILT_IN_PRIORITIES) -> Pod:
@@ -59,7 +58,7 @@ def pod_of(pod: obj.PodObject, where: str, priorities: Mapping[str, int] = BUILT
         gates=tuple(gate.name for gate in spec.scheduling_gates or ()),
         hint=NodeName(status.nominated_node_name) if status.nominated_node_name else None,
         node_name=NodeName(spec.node_name) if spec.node_name else None,
-        ended=status.phase in _ENDED or (meta.deletion_timestamp is not None and not spec.node_name),
+        ended=status.phase in obj.ENDED_PHASES or (meta.deletion_timestamp is not None and not spec.node_name),
         owner=_owner(meta),
     )
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+ENDED_PHASES = ("Succeeded", "Failed")
+
 Quantities = dict[str, Any]  # judged by wire.quantity, which words its own complaints
 
 

@@ -13,7 +13,6 @@ from numaplace.decide.place.rows import Ints, Rows
 from numaplace.model.cluster import NodeState
 from numaplace.model.cpuset import CpuSet
 from numaplace.model.ids import NodeName
-from numaplace.model.layout import homed
 from numaplace.model.refusal import Code, Refusal
 from numaplace.model.request import PodRequest, Policy
 
@@ -50,13 +49,8 @@ def _counts(code: Code) -> bool:
 
 
 def _lack_of(room: Room, ask: Ask) -> tuple[int, int]:
-    layout, gives = room.layout, room.gives
-    units = [tuple(CpuSet(unit)) for unit in layout.units] or [()]
-    gpus, hcas, cpus = (np.array(one, np.int64)[:, None] for one in (
-        [(room.gpus & homed(layout.gpu_home, members)).bit_count() for members in units],
-        [(room.hcas & homed(layout.hca_home, members)).bit_count() for members in units],
-        [sum(gives[n] for n in members) for members in units],
-    ))  # fmt: skip
+    units = [room.free_in(tuple(CpuSet(unit))) for unit in room.layout.units] or [room.free_in(())]
+    gpus, hcas, cpus = np.array(units, np.int64).T[:, :, None]
     whole = np.array([room.gpus.bit_count()]), np.array([room.hcas.bit_count()])
     first, second = _lacks(ask, gpus, hcas, cpus, *whole)
     return int(first[0]), int(second[0])

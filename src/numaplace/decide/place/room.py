@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from numaplace.decide.place.books import Books
 from numaplace.model.cluster import NodeState
 from numaplace.model.errors import BrokenPromiseError
-from numaplace.model.layout import Layout
+from numaplace.model.layout import Layout, homed
 from numaplace.model.topology import Topology
 
 
@@ -32,6 +32,11 @@ class Room:
     gives: tuple[int, ...]  # exclusive CPUs that each numa can give: those that its confined Pods do not need
     pool_milli: int  # what new CPUs of any kind may take together, by the node-level rule
     pool_cpus: int  # exclusive CPUs that leave the pool its last core
+
+    def free_in(self, numas: tuple[int, ...]) -> tuple[int, int, int]:
+        """GPUs, HCAs and exclusive CPUs that these numas can give together."""
+        gpus, hcas = (homed(home, numas) for home in (self.layout.gpu_home, self.layout.hca_home))
+        return (self.gpus & gpus).bit_count(), (self.hcas & hcas).bit_count(), sum(self.gives[n] for n in numas)
 
     def whole_core_cpus(self, numa: int) -> int:
         """CPUs in free whole cores of a numa; a core that other Pods or the reserve touch is not whole."""

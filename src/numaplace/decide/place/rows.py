@@ -14,7 +14,7 @@ from numaplace.decide.place.rank import aligned_places, cpus_per_gpu, empty_plac
 from numaplace.decide.place.room import Room, room_of
 from numaplace.model.cluster import NodeState
 from numaplace.model.cpuset import CpuSet
-from numaplace.model.layout import Layout, homed
+from numaplace.model.layout import Layout
 
 Ints = NDArray[np.int64]
 
@@ -67,12 +67,8 @@ class Rows:
 
     def _count(self, i: int, room: Room) -> None:
         layout = room.layout
-        gives = room.gives
         for u, unit in enumerate(layout.units):
-            members = tuple(CpuSet(unit))
-            self.unit_cpus[u, i] = sum(gives[n] for n in members)
-            self.unit_gpus[u, i] = (room.gpus & homed(layout.gpu_home, members)).bit_count()
-            self.unit_hcas[u, i] = (room.hcas & homed(layout.hca_home, members)).bit_count()
+            self.unit_gpus[u, i], self.unit_hcas[u, i], self.unit_cpus[u, i] = room.free_in(tuple(CpuSet(unit)))
             self.unit_single[u, i], self.unit_wide[u, i] = room.single >> u & 1, room.wide >> u & 1
         for array in (self.unit_cpus, self.unit_gpus, self.unit_hcas, self.unit_single, self.unit_wide):
             array[len(layout.units) :, i] = 0

@@ -107,7 +107,7 @@ class Carrier:
                 self._hand_over(pod, found)
                 return
             if found.asks != request:
-                self._keeper.see_pod(found)  # which ends the promise
+                self._keeper.see_pod(found)  # which ends the promise, unless only its claims differ
             pod, hinted = found, (found.hint, found.allocation) == (allocation.node, allocation)
         self._take_back(pod, allocation)
 

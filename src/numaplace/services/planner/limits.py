@@ -16,4 +16,4 @@ class Limits:
     tick_s: float = 1.0  # how often the passing of time is looked at
     extender_deadline_s: float = 4.0  # in which the scheduler has its answer; below its httpTimeout (5 s by default)
     extender_body_bytes: int = 64 << 20  # 5,000 whole Nodes are about 25 MiB, their names 0.1
-    writes: int = 16  # conditions and events written at one time
+    writes: int = 16  # conditions and events written at one time, and as many lifts, evictions and corrections

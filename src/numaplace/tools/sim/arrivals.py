@@ -9,18 +9,15 @@ from dataclasses import dataclass, replace
 
 from numaplace.decide.admit import check, check_bound
 from numaplace.decide.rules import daemon_belongs, looked_up
-from numaplace.model import keys
-from numaplace.model.allocation import Allocation
 from numaplace.model.catalog import Catalog
 from numaplace.model.cluster import NodeState
-from numaplace.model.errors import InputError
 from numaplace.model.live_pod import foreign_gates, pin_of
 from numaplace.model.pod import Pod
 from numaplace.model.refusal import Refusal
 from numaplace.model.request import PodRequest
 from numaplace.model.settings import Settings
 from numaplace.tools.report.outcome import Unplaced, named
-from numaplace.wire.allocation import decode
+from numaplace.wire.allocation import find
 from numaplace.wire.workload import Workload, expand
 
 
@@ -77,19 +74,8 @@ def settled(pod: Pod) -> Pod:
     if pod.node_name is not None or foreign_gates(pod.gates):
         return pod
     to = pod.hint if pod.gates else pin_of(pod.rules) or pod.hint
-    allocation = None if to is None else allocation_of(pod)
+    allocation = None if to is None else find(pod.annotations)
     return pod if allocation is None or allocation.node != to else replace(pod, node_name=to)
-
-
-def allocation_of(pod: Pod) -> Allocation | None:
-    """What the planner gave the Pod; what is not its own to the letter is nothing."""
-    text = pod.annotations.get(keys.ALLOCATION)
-    if text is None:
-        return None
-    try:
-        return decode(text, pod.full_name)
-    except InputError:
-        return None
 
 
 def _gated_note(pods: Sequence[Pod]) -> Iterator[str]:

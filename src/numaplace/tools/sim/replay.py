@@ -13,7 +13,8 @@ from numaplace.model.ids import PodUid
 from numaplace.model.live_pod import rules_unpinned
 from numaplace.model.pod import Pod
 from numaplace.tools.report.outcome import Outcome, Replayed
-from numaplace.tools.sim.arrivals import allocation_of, settled
+from numaplace.tools.sim.arrivals import settled
+from numaplace.wire.allocation import find
 from numaplace.wire.trace import TracedPod
 
 
@@ -49,7 +50,7 @@ def replayed(outcome: Outcome, recorded: Mapping[PodUid, Allocation]) -> Replaye
 
 def _given(pod: Pod) -> Allocation | None:
     """What the planner gave the Pod, where it is on that node or on its way to it."""
-    allocation, known = allocation_of(pod), settled(pod)
+    allocation, known = find(pod.annotations), settled(pod)
     return allocation if allocation is not None and known.node_name == allocation.node else None
 
 

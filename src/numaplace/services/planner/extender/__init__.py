@@ -2,7 +2,7 @@
 
 `door` is the HTTP around `answers`, one verb each; `places` asks the planner for the
 place that an answer needs; `tls` keeps the door's certificate. The planner is complete
-without all of this and does not know it.
+without all of this and imports nothing of it.
 """
 
 from numaplace.services.planner.extender.answers import Extender

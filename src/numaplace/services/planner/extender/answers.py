@@ -87,7 +87,7 @@ class Extender:
     async def preempt(self, body: bytes) -> tuple[bytes, str]:
         """Nobody goes for a Pod of ours: its place was planned without preemption (a later step plans victims here)."""
         asked = wire.decode_preemption(body)
-        pod = self._known(asked.uid) or live_pod_of(wire.pod_of(asked), self._keeper.settings)
+        pod = self._known(asked.uid) or self._read(asked)
         if not self._is_ours(pod):
             return wire.all_victims(asked), "passed"
         return wire.no_victims(), "refused"
@@ -115,7 +115,7 @@ class Extender:
     def _known(self, uid: PodUid) -> LivePod | None:
         return self._keeper.pods.get(uid)
 
-    def _read(self, asked: wire.Asked) -> LivePod:
+    def _read(self, asked: wire.Asked | wire.PreemptionAsked) -> LivePod:
         """A Pod that our watch has not told of yet, as the scheduler knows it."""
         return live_pod_of(wire.pod_of(asked), self._keeper.settings)
 

@@ -1,4 +1,4 @@
-"""The extender face's HTTP: four POSTs, each answered with 200, in time, and in one write.
+"""The extender face's HTTP: four POSTs, each answered in time and in one write; with 200, short of a defect of ours.
 
 A planner that does not lead answers what needs no book, and passes the rest on to the
 one that does.
